@@ -1,0 +1,122 @@
+package embed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+)
+
+// Options configure an Encoder. The zero value is ready to use.
+type Options struct {
+	// Workers is how many texts of EmbedBatch are encoded at once by one Encoder. Default and at most: half the cores, at
+	// least 1. Embed has as many slots of its own, which bulk work cannot take.
+	Workers int
+	// CacheSize is the number of vectors kept by the hash of their text (1.5 KiB each). Default 4096; negative: no cache.
+	CacheSize int
+}
+
+// EnsureDefaults replaces zero values by the defaults.
+func (o *Options) EnsureDefaults() {
+	half := max(1, runtime.GOMAXPROCS(0)/2)
+	if o.Workers <= 0 || o.Workers > half {
+		o.Workers = half
+	}
+	if o.CacheSize == 0 {
+		o.CacheSize = 4096
+	}
+}
+
+// Encoder turns text into vectors. It is safe for concurrent use and holds no goroutines. Weights are loaded on first use
+// and shared by all encoders of the process.
+type Encoder struct {
+	cache *cache
+	slots *slots
+	size  int // workers of a batch
+}
+
+// New returns an encoder. It loads nothing yet.
+func New(opts Options) (*Encoder, error) {
+	opts.EnsureDefaults()
+	return &Encoder{
+		cache: newCache(opts.CacheSize),
+		slots: &slots{total: 2 * opts.Workers, bulk: opts.Workers},
+		size:  opts.Workers,
+	}, nil
+}
+
+// Embed returns the vector of text by the encoder that Choose names. A text longer than the encoder's MaxTokens is
+// embedded by its head. The end of ctx is honoured while waiting and between layers. The values may be shared with other
+// callers and must not be changed. It returns ErrBlank for a text without anything to embed.
+func (e *Encoder) Embed(ctx context.Context, text string) (Vector, error) {
+	return e.encode(ctx, text, false)
+}
+
+// EmbedBatch embeds texts with up to Options.Workers at once, leaving room for Embed. A blank text gives the zero Vector
+// and no error. The first other error ends the batch.
+func (e *Encoder) EmbedBatch(ctx context.Context, texts []string) ([]Vector, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	out := make([]Vector, len(texts))
+	next := make(chan int)
+	var workers sync.WaitGroup
+	for range min(e.size, len(texts)) {
+		workers.Go(func() {
+			for i := range next {
+				v, err := e.encode(ctx, texts[i], true)
+				if err != nil && !errors.Is(err, ErrBlank) {
+					cancel(fmt.Errorf("embed text %d: %w", i, err))
+				}
+				out[i] = v
+			}
+		})
+	}
+	for i := range texts {
+		if ctx.Err() != nil {
+			break
+		}
+		next <- i
+	}
+	close(next)
+	workers.Wait()
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (e *Encoder) encode(ctx context.Context, text string, bulk bool) (Vector, error) {
+	if strings.TrimSpace(text) == "" {
+		return Vector{}, ErrBlank
+	}
+	id := Choose(text)
+	key := keyOf(id, text)
+	if values, ok := e.cache.get(key); ok {
+		return Vector{id, values}, nil
+	}
+	m, err := modelOf(id)
+	if err != nil {
+		return Vector{}, fmt.Errorf("embed: %w", err)
+	}
+	if err := e.slots.acquire(ctx, bulk); err != nil {
+		return Vector{}, fmt.Errorf("embed: %w", err)
+	}
+	defer e.slots.release(bulk)
+	values, err := m.vector(ctx, text)
+	if err != nil {
+		return Vector{}, fmt.Errorf("embed: %w", err)
+	}
+	e.cache.put(key, values)
+	return Vector{id, values}, nil
+}
+
+// vector tokenizes and encodes the head of text.
+func (m *model) vector(ctx context.Context, text string) ([]float32, error) {
+	ids := m.tok.encode(m.cfg.Prefix+text, m.cfg.MaxTokens)
+	if len(ids) <= 2 {
+		return nil, ErrBlank
+	}
+	return m.forward(ctx, ids)
+}

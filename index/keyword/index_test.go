@@ -1,0 +1,198 @@
+package keyword
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// reference is BM25 as the formula has it, over all documents.
+func reference(docs map[uint32][]Field, query string) []Match {
+	type counted struct {
+		terms  map[string]float64
+		length float64
+	}
+	all := map[uint32]counted{}
+	var total float64
+	for doc, fields := range docs {
+		c := counted{terms: map[string]float64{}}
+		for _, f := range fields {
+			for _, term := range Tokenize(f.Text) {
+				c.terms[term] += f.Weight
+				c.length += f.Weight
+			}
+		}
+		total += c.length
+		all[doc] = c
+	}
+	var out []Match
+	for doc, c := range all {
+		var sum float64
+		for _, term := range NewQuery(query).terms {
+			n := 0.
+			for _, other := range all {
+				if other.terms[term] > 0 {
+					n++
+				}
+			}
+			if tf := c.terms[term]; tf > 0 {
+				idf := math.Log(1 + (float64(len(all))-n+.5)/(n+.5))
+				sum += idf * tf * 2.2 / (tf + 1.2*(.25+.75*c.length/(total/float64(len(all)))))
+			}
+		}
+		if sum > 0 {
+			out = append(out, Match{doc, sum})
+		}
+	}
+	slices.SortFunc(out, func(a, b Match) int {
+		if a.Score != b.Score && math.Abs(a.Score-b.Score) > 1e-9 {
+			return int(math.Copysign(1, b.Score-a.Score))
+		}
+		return int(a.Doc) - int(b.Doc)
+	})
+	return out
+}
+
+var words = strings.Fields("refund order cancel booking retry limit page search login token date format rate fly hotel seat 429 500 重试 退款 getUser paid_at")
+
+func randomText(r *rand.Rand, n int) string {
+	var b strings.Builder
+	for range n {
+		fmt.Fprintf(&b, "%s ", words[int(float64(len(words))*r.Float64()*r.Float64())])
+	}
+	return b.String()
+}
+
+func TestIndexAgainstReference(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	x, docs := New(), map[uint32][]Field{}
+	for step := range 600 {
+		doc := uint32(r.IntN(120))
+		if r.IntN(4) == 0 {
+			_, known := docs[doc]
+			if x.Delete(doc) != known {
+				t.Fatalf("step %d: delete of %d, known %v", step, doc, known)
+			}
+			delete(docs, doc)
+			continue
+		}
+		docs[doc] = []Field{{randomText(r, r.IntN(8)), 2}, {randomText(r, r.IntN(20)), 1}}
+		if err := x.Put(doc, docs[doc]); err != nil {
+			t.Fatal(err)
+		}
+		if step%20 != 0 {
+			continue
+		}
+		query, k := randomText(r, 1+r.IntN(4)), 1+r.IntN(30)
+		got, want := x.Search(NewQuery(query), k, nil, nil), reference(docs, query)
+		compareMatches(t, got, want[:min(k, len(want))])
+		for _, m := range got {
+			if s := x.Score(NewQuery(query), m.Doc); s != m.Score {
+				t.Fatalf("Score(%d) = %v, Search gave %v", m.Doc, s, m.Score)
+			}
+		}
+	}
+	if x.Len() != len(docs) {
+		t.Errorf("Len() = %d, want %d", x.Len(), len(docs))
+	}
+}
+
+func compareMatches(t *testing.T, got, want []Match) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%d matches, want %d", len(got), len(want))
+	}
+	for i := range got {
+		if math.Abs(got[i].Score-want[i].Score) > 1e-4 {
+			t.Fatalf("match %d: %+v, want %+v", i, got[i], want[i])
+		}
+	}
+}
+
+func TestIndexEmptiesWhole(t *testing.T) {
+	x := New()
+	for doc := range uint32(50) {
+		if err := x.Put(doc, []Field{{Text: fmt.Sprintf("refund order number %d", doc)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for doc := range uint32(50) {
+		x.Delete(doc)
+	}
+	if x.Len() != 0 || len(x.terms) != 0 || x.length != 0 || len(x.free) != len(x.postings) {
+		t.Errorf("left: %d documents, %d terms, length %v", x.Len(), len(x.terms), x.length)
+	}
+	if got := x.Search(NewQuery("refund"), 5, nil, nil); len(got) != 0 {
+		t.Errorf("found %v", got)
+	}
+}
+
+func TestSearchEdges(t *testing.T) {
+	x := New()
+	for doc := range uint32(10) {
+		if err := x.Put(doc, []Field{{Text: "same text"}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	q := NewQuery("same text")
+	if got := x.Search(q, 3, nil, func(a, b uint32) bool { return a > b }); len(got) != 3 || got[0].Doc != 9 || got[2].Doc != 7 {
+		t.Errorf("ties: %v", got)
+	}
+	if got := x.Search(q, 100, func(doc uint32) bool { return doc == 4 }, nil); len(got) != 1 || got[0].Doc != 4 {
+		t.Errorf("filter: %v", got)
+	}
+	for name, got := range map[string][]Match{
+		"k = 0":           x.Search(q, 0, nil, nil),
+		"k < 0":           x.Search(q, -1, nil, nil),
+		"no terms":        x.Search(NewQuery("the 🎉"), 3, nil, nil),
+		"unknown term":    x.Search(NewQuery("zebra"), 3, nil, nil),
+		"filter for none": x.Search(q, 3, func(uint32) bool { return false }, nil),
+	} {
+		if len(got) != 0 {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	if x.Delete(77) || x.Score(q, 77) != 0 {
+		t.Error("unknown document")
+	}
+	for _, w := range []float64{-1, math.NaN(), math.Inf(1)} {
+		if err := x.Put(3, []Field{{Text: "other", Weight: w}}); !errors.Is(err, ErrWeight) {
+			t.Errorf("weight %v: %v", w, err)
+		}
+	}
+	if x.Score(q, 3) == 0 {
+		t.Error("a refused Put changed the document")
+	}
+}
+
+func TestIndexConcurrently(t *testing.T) {
+	x := New()
+	var all sync.WaitGroup
+	for g := range uint32(4) {
+		all.Go(func() {
+			for i := range uint32(200) {
+				doc := g*1000 + i%20
+				if err := x.Put(doc, []Field{{Text: words[i%uint32(len(words))] + " refund"}}); err != nil {
+					t.Error(err)
+				}
+				q := NewQuery("refund")
+				if got := x.Search(q, 5, nil, nil); len(got) == 0 {
+					t.Error("nothing found")
+				}
+				if x.Score(q, doc) == 0 {
+					t.Error("a document that was put is not there")
+				}
+				x.Delete(doc)
+				if err := x.Put(doc, []Field{{Text: "refund"}}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+}

@@ -1,0 +1,198 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"cairn/index/embed"
+	"cairn/index/keyword"
+	"cairn/index/vector"
+)
+
+// halfKeyword is the BM25 score at which the keyword part reaches one half: bm25 / (bm25 + halfKeyword).
+const halfKeyword = 5
+
+// oversample is how many times Limit each of the two searches contributes.
+const oversample = 4
+
+// Query asks for documents by keywords, by vector, or by both.
+type Query struct {
+	Text   string       // keywords; may be empty
+	Vector embed.Vector // may be zero; compared only with vectors of its own embedder
+	Limit  int          // hits at most; 0: DefaultLimit
+	// Filter decides before scoring which documents may be found. Nil: all. It may be asked more than once for a document.
+	Filter func(id string, meta any) bool
+	// KeywordWeight multiplies the keyword part. 0: the weight of the embedder's profile.
+	KeywordWeight float64
+	// IgnoreFloor returns hits below the relevance floor too, marked by AboveFloor = false.
+	IgnoreFloor bool
+}
+
+// Hit is a document found, with the parts of its score.
+type Hit struct {
+	ID          string
+	Meta        any
+	Cosine      float64 // of the better vector, on the scale of its embedder
+	HasCosine   bool    // false: the document has no vector that can be compared with the query's
+	Embedder    string  // of the query's vector, when HasCosine
+	VectorIndex int     // which of the document's vectors; -1 without a cosine
+	Common      float64 // cosine on the scale shared by all embedders; 0 without a cosine
+	BM25        float64
+	Keyword     float64 // BM25 / (BM25 + 5), in [0, 1)
+	Score       float64 // Common + weight * Keyword
+	AboveFloor  bool
+}
+
+// Search returns the best documents by Score, equal scores by id. Candidates are the best 4 * Limit by vector and by
+// keywords; both parts are computed for each of them. A document counts as relevant when its cosine reaches the floor of
+// the embedder's profile, or when it shares a keyword with the query and either has no comparable vector or the profile
+// lets keyword hits pass. It returns ErrQuery for a query that cannot be answered, and ctx's error when it ends.
+func (p *Pool) Search(ctx context.Context, q Query) ([]Hit, error) {
+	s, err := newSearch(q)
+	if err != nil {
+		return nil, err
+	}
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	docs, err := p.candidatesLocked(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	hits := make([]Hit, 0, len(docs))
+	for _, doc := range docs {
+		h := p.hitLocked(s, doc)
+		if h.AboveFloor || q.IgnoreFloor {
+			hits = append(hits, h)
+		}
+	}
+	slices.SortFunc(hits, compareHits)
+	return hits[:min(len(hits), s.limit)], nil
+}
+
+// search is a checked query.
+type search struct {
+	Query
+	limit   int
+	weight  float64
+	words   keyword.Query
+	profile embed.Profile
+}
+
+func newSearch(q Query) (*search, error) {
+	s := &search{Query: q, limit: q.Limit, weight: q.KeywordWeight, words: keyword.NewQuery(q.Text)}
+	if q.Limit < 0 {
+		return nil, fmt.Errorf("%w: limit %d", ErrQuery, q.Limit)
+	}
+	if q.Limit == 0 {
+		s.limit = DefaultLimit
+	}
+	if q.Vector.IsZero() && strings.TrimSpace(q.Text) == "" {
+		return nil, fmt.Errorf("%w: neither text nor vector", ErrQuery)
+	}
+	if s.weight < 0 || math.IsNaN(s.weight) || math.IsInf(s.weight, 0) {
+		return nil, fmt.Errorf("%w: keyword weight %v", ErrQuery, s.weight)
+	}
+	id := embed.Choose(q.Text)
+	if !q.Vector.IsZero() {
+		unit, err := unitQuery(q.Vector)
+		if err != nil {
+			return nil, err
+		}
+		s.Vector, id = unit, unit.Embedder
+	}
+	s.profile, _ = embed.ProfileOf(id)
+	if s.weight == 0 {
+		s.weight = s.profile.KeywordWeight
+	}
+	return s, nil
+}
+
+func unitQuery(v embed.Vector) (embed.Vector, error) {
+	unit, err := v.Unit()
+	if err != nil {
+		return embed.Vector{}, fmt.Errorf("%w: %w", ErrQuery, err)
+	}
+	return unit, nil
+}
+
+// candidatesLocked returns the numbers of the best documents of both searches, each once.
+func (p *Pool) candidatesLocked(ctx context.Context, s *search) ([]uint32, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("search: %w", err)
+	}
+	n := oversample * min(s.limit, len(p.byID))
+	near, err := p.nearestLocked(s.Vector, n, vector.AnyPart, s.Filter)
+	if err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("search: %w", err)
+	}
+	docs := make([]uint32, 0, 2*n)
+	for _, m := range near {
+		docs = append(docs, m.Owner)
+	}
+	for _, m := range p.keywords.Search(s.words, n, p.acceptLocked(s.Filter), p.beforeLocked) {
+		docs = append(docs, m.Doc)
+	}
+	slices.Sort(docs)
+	return slices.Compact(docs), nil
+}
+
+// nearestLocked searches the space of v; nothing when v is zero or the pool has no such space.
+func (p *Pool) nearestLocked(v embed.Vector, k, part int, filter func(string, any) bool) ([]vector.Match, error) {
+	space := p.spaces[v.Embedder]
+	if v.IsZero() || space == nil {
+		return nil, nil
+	}
+	matches, err := space.Search(vector.Search{Values: v.Values, K: k, Part: part, Accept: p.acceptLocked(filter), Before: p.beforeLocked})
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrQuery, err)
+	}
+	return matches, nil
+}
+
+func (p *Pool) acceptLocked(filter func(string, any) bool) func(uint32) bool {
+	if filter == nil {
+		return nil
+	}
+	return func(doc uint32) bool { return filter(p.docs[doc].id, p.docs[doc].meta) }
+}
+
+func (p *Pool) beforeLocked(a, b uint32) bool { return p.docs[a].id < p.docs[b].id }
+
+// hitLocked computes both parts for a candidate.
+func (p *Pool) hitLocked(s *search, doc uint32) Hit {
+	r := &p.docs[doc]
+	h := Hit{ID: r.id, Meta: r.meta, VectorIndex: -1, BM25: p.keywords.Score(s.words, doc)}
+	for i, ref := range r.rows {
+		if ref.space == nil || ref.embedder != s.Vector.Embedder {
+			continue
+		}
+		if cos, ok := ref.space.Cosine(ref.row, s.Vector.Values); ok && (!h.HasCosine || float64(cos) > h.Cosine) {
+			h.Cosine, h.HasCosine, h.Embedder, h.VectorIndex = float64(cos), true, ref.embedder, i
+		}
+	}
+	if h.HasCosine {
+		h.Common = s.profile.Common(h.Cosine)
+	}
+	h.Keyword = h.BM25 / (h.BM25 + halfKeyword)
+	h.Score = h.Common + float64(s.weight*h.Keyword)
+	keywordHit := h.BM25 > 0
+	h.AboveFloor = h.HasCosine && h.Cosine >= s.profile.Floor ||
+		keywordHit && (!h.HasCosine || s.profile.KeywordPassesFloor)
+	return h
+}
+
+func compareHits(a, b Hit) int {
+	switch {
+	case a.Score > b.Score:
+		return -1
+	case a.Score < b.Score:
+		return 1
+	}
+	return strings.Compare(a.ID, b.ID)
+}

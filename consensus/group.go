@@ -1,0 +1,235 @@
+package consensus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// drainTimeout bounds how long Close waits for commands under way. Without a
+// quorum the leader steps down within its lease and answers them.
+const drainTimeout = 10 * time.Second
+
+// Group is one node's membership in the site's Raft group. All methods are
+// safe for concurrent use.
+//
+// Lock order: closeMu, then nothing; every other mutex of the package is a
+// leaf, except that runner.mu is held while the state machine is called and
+// waitList.mu is taken inside it.
+type Group struct {
+	cfg     Config
+	id      string
+	log     *slog.Logger
+	metrics *metrics
+
+	store *logStore
+	snaps *snapshotStore
+	run   *runner
+	mux   *peerMux
+	disk  *diskWatch
+	bytes *byteGate
+	reads readRounds
+
+	inst          atomic.Pointer[instance]
+	leaderChanged broadcast
+	leaderSubs    leaderSubscribers
+
+	stop  chan struct{} // closed when Close begins
+	loops sync.WaitGroup
+
+	callsMu sync.RWMutex
+	closing bool
+	calls   sync.WaitGroup // calls that wait for raft
+
+	closeMu  sync.Mutex
+	closed   bool
+	closeErr error
+}
+
+// Open starts this node: it reads what is in cfg.Dir, checks that sm belongs
+// to it, and begins to take part. With BootstrapExpect 1, no Join and an empty
+// Dir it forms a new site of one node. Open returns before a leader is known.
+//
+// Errors wrap ErrCorrupt, ErrStateBehind or ErrStateAhead when the stored data
+// cannot be used; nothing is changed in that case.
+func Open(ctx context.Context, cfg Config, sm StateMachine) (*Group, error) {
+	cfg.EnsureDefaults()
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	if err := makeDir(cfg.fs, cfg.Dir); err != nil {
+		return nil, fmt.Errorf("open consensus: %w", err)
+	}
+	id, err := nodeID(cfg.fs, cfg.Dir, cfg.NodeID)
+	if err != nil {
+		return nil, err
+	}
+	g := &Group{
+		cfg: cfg, id: id, log: cfg.Logger.With("node", id), metrics: newMetrics(),
+		disk:  &diskWatch{fs: cfg.fs, dir: cfg.Dir, percent: cfg.StorageFullPercent},
+		bytes: &byteGate{capacity: maxBatchBytes},
+		stop:  make(chan struct{}),
+	}
+	if err := g.openStores(sm); err != nil {
+		return nil, err
+	}
+	if err := g.openPeers(); err != nil {
+		return nil, errors.Join(err, g.store.Close())
+	}
+	if err := g.start(ctx); err != nil {
+		return nil, errors.Join(err, g.mux.close(), g.store.Close())
+	}
+	return g, nil
+}
+
+// openStores opens the log and checks that the state fits to it.
+func (g *Group) openStores(sm StateMachine) error {
+	logger := pebbleLogger{out: g.log, onFatal: g.cfg.OnFatal}
+	store, err := openLogStore(g.cfg.fs.PathJoin(g.cfg.Dir, "log"), g.cfg.fs, logger, g.metrics)
+	if err != nil {
+		return err
+	}
+	g.store = store
+	g.snaps, err = openSnapshotStore(store)
+	if err == nil {
+		g.run = newRunner(sm, g.log, g.metrics, g.snaps)
+		err = g.checkState()
+	}
+	if err == nil {
+		err = g.dropCoveredLog()
+	}
+	if err != nil {
+		return errors.Join(err, store.Close())
+	}
+	return nil
+}
+
+// checkState compares the state's index with the log and its snapshot.
+func (g *Group) checkState() error {
+	applied := g.run.applied.Load()
+	last, err := g.store.LastIndex()
+	if err != nil {
+		return err
+	}
+	known := last
+	if s := g.snaps.latest(); s != nil {
+		known = max(known, s.Index, s.StateIndex)
+		if applied < s.Index {
+			return fmt.Errorf("open %s: state has index %d, the log starts after %d: %w; %s",
+				g.cfg.Dir, applied, s.Index, ErrStateBehind, wayBack)
+		}
+	}
+	if applied > known {
+		return fmt.Errorf("open %s: state has index %d, the log ends at %d: %w; %s",
+			g.cfg.Dir, applied, known, ErrStateAhead, wayBack)
+	}
+	return nil
+}
+
+// dropCoveredLog removes a log that ends before the snapshot: it is left when
+// the process ended between the snapshot and the removal, and entries could
+// not be appended behind it without a gap.
+func (g *Group) dropCoveredLog() error {
+	s := g.snaps.latest()
+	first, err := g.store.FirstIndex()
+	if err != nil || s == nil {
+		return err
+	}
+	last, err := g.store.LastIndex()
+	if err != nil || last >= s.Index {
+		return err
+	}
+	return g.store.DeleteRange(first, last)
+}
+
+func (g *Group) openPeers() error {
+	mux, err := listenPeers(g.cfg.PeerAddr, g.cfg.PeerAdvertise, g.log)
+	if err != nil {
+		return err
+	}
+	g.mux = mux
+	return nil
+}
+
+// start brings up raft and the loops.
+func (g *Group) start(ctx context.Context) error {
+	g.disk.look()
+	in, err := g.startInstance()
+	if err != nil {
+		return err
+	}
+	g.inst.Store(in)
+	g.mux.serve()
+	g.loops.Go(g.watchHealth)
+	if in.aloneInSite(raft.ServerID(g.id)) {
+		g.loops.Go(func() { g.electNow(in) })
+	}
+	return ctx.Err()
+}
+
+// NodeID is this node's ULID.
+func (g *Group) NodeID() string { return g.id }
+
+// PeerAddr is the host:port at which other nodes reach this one.
+func (g *Group) PeerAddr() string { return g.mux.advertise }
+
+// enter registers a call that waits for raft. Every nil answer needs a leave.
+func (g *Group) enter() error {
+	g.callsMu.RLock()
+	defer g.callsMu.RUnlock()
+	if g.closing {
+		return ErrClosed
+	}
+	g.calls.Add(1)
+	return nil
+}
+
+func (g *Group) leave() { g.calls.Done() }
+
+// Close stops the node in the order that hashicorp/raft needs: no new calls,
+// answer those under way, let no peer in, raft, connections, loops, database.
+// It waits for everything it started and is idempotent.
+func (g *Group) Close() error {
+	g.closeMu.Lock()
+	defer g.closeMu.Unlock()
+	if g.closed {
+		return g.closeErr
+	}
+	g.closed = true
+	close(g.stop)
+	g.run.waits.fail(ErrClosed)
+	g.drain()
+	in := g.inst.Load()
+	in.stopNow()
+	err := g.mux.close()
+	g.loops.Wait()
+	g.leaderSubs.close()
+	g.closeErr = errors.Join(err, g.store.Close())
+	return g.closeErr
+}
+
+// drain refuses new calls and waits for those under way. Raft never answers
+// some calls that it has queued when it shuts down, so this comes first.
+func (g *Group) drain() {
+	g.callsMu.Lock()
+	g.closing = true
+	g.callsMu.Unlock()
+	done := make(chan struct{})
+	go func() {
+		g.calls.Wait()
+		close(done)
+	}()
+	timer := time.NewTimer(drainTimeout)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+		g.log.Warn("calls are still waiting; closing without their answers")
+	}
+}

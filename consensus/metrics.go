@@ -1,0 +1,66 @@
+package consensus
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// metrics are the instruments of one group. They exist from Open on and are
+// exported by Group.Collectors.
+type metrics struct {
+	commitSeconds prometheus.Histogram
+	syncSeconds   prometheus.Histogram
+	applySeconds  prometheus.Histogram
+	appendEntries prometheus.Histogram
+	applyEntries  prometheus.Histogram
+	leaderChanges prometheus.Counter
+	halted        prometheus.Gauge
+}
+
+var (
+	latencyBuckets = prometheus.ExponentialBuckets(0.0001, 2, 16) // 100 us .. 3.3 s
+	batchBuckets   = prometheus.ExponentialBuckets(1, 2, 10)      // 1 .. 512
+)
+
+func newMetrics() *metrics {
+	histogram := func(name, help string, buckets []float64) prometheus.Histogram {
+		return prometheus.NewHistogram(prometheus.HistogramOpts{
+			Namespace: "cairn", Subsystem: "raft", Name: name, Help: help, Buckets: buckets,
+		})
+	}
+	return &metrics{
+		commitSeconds: histogram("commit_seconds", "Time from proposal to applied result on the proposing node.", latencyBuckets),
+		syncSeconds:   histogram("sync_seconds", "Time to write one batch of the log to disk.", latencyBuckets),
+		applySeconds:  histogram("apply_seconds", "Time the state machine took for one batch.", latencyBuckets),
+		appendEntries: histogram("append_entries", "Entries in one write of the log.", batchBuckets),
+		applyEntries:  histogram("apply_entries", "Entries in one batch of the state machine.", batchBuckets),
+		leaderChanges: prometheus.NewCounter(prometheus.CounterOpts{
+			Namespace: "cairn", Subsystem: "raft", Name: "leader_changes_total", Help: "Changes of the leader seen by this node.",
+		}),
+		halted: prometheus.NewGauge(prometheus.GaugeOpts{
+			Namespace: "cairn", Subsystem: "raft", Name: "apply_halted", Help: "1 when this node no longer applies entries.",
+		}),
+	}
+}
+
+// Collectors returns the group's instruments for registration with a
+// Prometheus registry. All names start with cairn_raft_.
+func (g *Group) Collectors() []prometheus.Collector {
+	m := g.metrics
+	gauge := func(name, help string, value func() float64) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Namespace: "cairn", Subsystem: "raft", Name: name, Help: help,
+		}, value)
+	}
+	return []prometheus.Collector{
+		m.commitSeconds, m.syncSeconds, m.applySeconds, m.appendEntries, m.applyEntries, m.leaderChanges, m.halted,
+		gauge("leader", "1 when this node leads and has applied everything before its term.", func() float64 {
+			if g.IsLeader() {
+				return 1
+			}
+			return 0
+		}),
+		gauge("apply_lag", "Committed entries that this node has not applied.", func() float64 {
+			s := g.Status()
+			return float64(s.Commit - min(s.Commit, s.Applied))
+		}),
+		gauge("disk_used_ratio", "Used share of the disk that holds the log, 0 to 1.", g.disk.usedRatio),
+	}
+}

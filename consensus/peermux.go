@@ -1,0 +1,216 @@
+package consensus
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+)
+
+// Every connection to the peer port starts with peerMagic and one byte that
+// says what it carries.
+var peerMagic = []byte("CAIRN\x01")
+
+type streamKind byte
+
+// kindRaft carries raft's own requests.
+const kindRaft streamKind = 1
+
+// helloTimeout bounds the handshake of an accepted connection.
+const helloTimeout = 5 * time.Second
+
+// peerMux shares one TCP port among the protocols that nodes speak with each
+// other.
+type peerMux struct {
+	listener  net.Listener
+	advertise string
+	log       *slog.Logger
+	// secure wraps a raw connection of either side; nil leaves it plain.
+	secureServer func(net.Conn) net.Conn
+	secureClient func(net.Conn) net.Conn
+
+	wg sync.WaitGroup
+
+	mu       sync.Mutex
+	closed   bool
+	handlers map[streamKind]func(net.Conn)
+	conns    map[*muxConn]struct{}
+}
+
+// muxConn is an accepted connection that the mux can close.
+type muxConn struct {
+	net.Conn
+	mux  *peerMux
+	kind streamKind
+}
+
+// Close closes the connection and lets the mux forget it.
+func (c *muxConn) Close() error {
+	c.mux.mu.Lock()
+	delete(c.mux.conns, c)
+	c.mux.mu.Unlock()
+	return c.Conn.Close()
+}
+
+// listenPeers opens the port. advertise is what peers dial; empty means the
+// address listened on.
+func listenPeers(addr, advertise string, log *slog.Logger) (*peerMux, error) {
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("listen for peers: %w", err)
+	}
+	if advertise == "" {
+		tcp, ok := l.Addr().(*net.TCPAddr)
+		if !ok || tcp.IP.IsUnspecified() {
+			return nil, errors.Join(fmt.Errorf("listen for peers on %s: PeerAdvertise is needed with a wildcard address", addr), l.Close())
+		}
+		advertise = l.Addr().String()
+	}
+	return &peerMux{
+		listener:  l,
+		advertise: advertise,
+		log:       log,
+		handlers:  map[streamKind]func(net.Conn){},
+		conns:     map[*muxConn]struct{}{},
+	}, nil
+}
+
+// serve accepts connections until close.
+func (m *peerMux) serve() {
+	m.wg.Go(func() {
+		for {
+			conn, err := m.listener.Accept()
+			if err != nil {
+				if m.isClosed() {
+					return
+				}
+				m.log.Warn("accept peer connection", "error", err)
+				// Out of descriptors: waiting is all that can help.
+				time.Sleep(50 * time.Millisecond)
+				continue
+			}
+			m.wg.Go(func() { m.greet(conn) })
+		}
+	})
+}
+
+func (m *peerMux) isClosed() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.closed
+}
+
+// handle makes fn the owner of new connections of one kind; nil refuses them.
+func (m *peerMux) handle(kind streamKind, fn func(net.Conn)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if fn == nil {
+		delete(m.handlers, kind)
+		return
+	}
+	m.handlers[kind] = fn
+}
+
+// greet reads the greeting and hands the connection over.
+func (m *peerMux) greet(raw net.Conn) {
+	conn := raw
+	if m.secureServer != nil {
+		conn = m.secureServer(raw)
+	}
+	c := &muxConn{Conn: conn, mux: m}
+	if !m.track(c) {
+		return
+	}
+	hello := make([]byte, len(peerMagic)+1)
+	_ = conn.SetDeadline(time.Now().Add(helloTimeout))
+	if _, err := io.ReadFull(conn, hello); err != nil || !bytes.Equal(hello[:len(peerMagic)], peerMagic) {
+		m.log.Debug("peer connection refused", "remote", raw.RemoteAddr().String(), "error", err)
+		_ = c.Close()
+		return
+	}
+	_ = conn.SetDeadline(time.Time{})
+	m.mu.Lock()
+	c.kind = streamKind(hello[len(peerMagic)])
+	fn := m.handlers[c.kind]
+	m.mu.Unlock()
+	if fn == nil {
+		_ = c.Close()
+		return
+	}
+	fn(c)
+}
+
+// track registers c, or closes it when the mux is closed.
+func (m *peerMux) track(c *muxConn) bool {
+	m.mu.Lock()
+	if m.closed {
+		m.mu.Unlock()
+		_ = c.Conn.Close()
+		return false
+	}
+	m.conns[c] = struct{}{}
+	m.mu.Unlock()
+	return true
+}
+
+// dial opens a connection of one kind to addr.
+func (m *peerMux) dial(ctx context.Context, kind streamKind, addr string) (net.Conn, error) {
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	if m.secureClient != nil {
+		conn = m.secureClient(conn)
+	}
+	if deadline, ok := ctx.Deadline(); ok {
+		_ = conn.SetDeadline(deadline)
+	}
+	if _, err := conn.Write(append(bytes.Clone(peerMagic), byte(kind))); err != nil {
+		return nil, errors.Join(fmt.Errorf("greet peer %s: %w", addr, err), conn.Close())
+	}
+	_ = conn.SetDeadline(time.Time{})
+	return conn, nil
+}
+
+// closeKind closes the accepted connections of one kind.
+func (m *peerMux) closeKind(kind streamKind) {
+	m.mu.Lock()
+	var victims []*muxConn
+	for c := range m.conns {
+		if c.kind == kind {
+			victims = append(victims, c)
+		}
+	}
+	m.mu.Unlock()
+	for _, c := range victims {
+		_ = c.Close()
+	}
+}
+
+// close stops listening, closes every accepted connection and waits for the
+// goroutines that the mux started.
+func (m *peerMux) close() error {
+	m.mu.Lock()
+	if m.closed {
+		m.mu.Unlock()
+		return nil
+	}
+	m.closed = true
+	victims := make([]*muxConn, 0, len(m.conns))
+	for c := range m.conns {
+		victims = append(victims, c)
+	}
+	m.mu.Unlock()
+	err := m.listener.Close()
+	for _, c := range victims {
+		_ = c.Close()
+	}
+	m.wg.Wait()
+	return err
+}

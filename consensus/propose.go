@@ -1,0 +1,167 @@
+package consensus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// Propose replicates command and returns once a quorum has it on disk and this
+// node has applied it. The command must not be changed afterwards.
+//
+// While no leader is known it waits up to LeaderWait. It returns ErrTooLarge,
+// ErrEmptyCommand, ErrStorageFull, ErrNoLeader, ErrNotLeader, ErrHalted or
+// ErrClosed when nothing was appended, and an error that wraps
+// ErrOutcomeUnknown when the command may still be applied, also when ctx ends
+// after it was handed on.
+func (g *Group) Propose(ctx context.Context, command []byte) (Result, error) {
+	return g.propose(ctx, command, false)
+}
+
+// ProposeFreeing is Propose for commands that free space, such as deletes:
+// they are accepted although the disk is full.
+func (g *Group) ProposeFreeing(ctx context.Context, command []byte) (Result, error) {
+	return g.propose(ctx, command, true)
+}
+
+func (g *Group) propose(ctx context.Context, command []byte, freeing bool) (Result, error) {
+	switch {
+	case len(command) == 0:
+		return Result{}, ErrEmptyCommand
+	case len(command) > MaxCommandBytes:
+		return Result{}, fmt.Errorf("%w: %d bytes", ErrTooLarge, len(command))
+	}
+	if err := g.enter(); err != nil {
+		return Result{}, err
+	}
+	defer g.leave()
+	start := time.Now()
+	wait, cancel := context.WithTimeout(ctx, g.cfg.LeaderWait)
+	defer cancel()
+	for {
+		changed := g.leaderChanged.next()
+		res, err := g.proposeOnce(ctx, command, freeing)
+		if !errors.Is(err, ErrNotLeader) && !errors.Is(err, ErrNoLeader) {
+			if err == nil {
+				g.metrics.commitSeconds.Observe(time.Since(start).Seconds())
+			}
+			return res, err
+		}
+		if waitErr := g.awaitChange(wait, changed); waitErr != nil {
+			return Result{}, noLeaderError(ctx, err, waitErr)
+		}
+	}
+}
+
+// errWaited says that the time to wait for a leader is over.
+var errWaited = errors.New("waited long enough for a leader")
+
+// awaitChange waits for the next news about the leader. The leader may refuse
+// for a while without news, for example during a transfer, so it also looks
+// again after a heartbeat.
+func (g *Group) awaitChange(ctx context.Context, changed <-chan struct{}) error {
+	again := time.NewTimer(g.cfg.HeartbeatTimeout / 4)
+	defer again.Stop()
+	select {
+	case <-changed:
+		return nil
+	case <-again.C:
+		return nil
+	case <-ctx.Done():
+		return errWaited
+	case <-g.stop:
+		return ErrClosed
+	}
+}
+
+// noLeaderError is what a call returns that has waited for a leader in vain.
+func noLeaderError(ctx context.Context, last, waited error) error {
+	if errors.Is(waited, ErrClosed) {
+		return ErrClosed
+	}
+	return errors.Join(last, ctx.Err())
+}
+
+// proposeOnce sends command to the leader known now.
+func (g *Group) proposeOnce(ctx context.Context, command []byte, freeing bool) (Result, error) {
+	if err := g.run.haltReason(); err != nil {
+		return Result{}, err
+	}
+	r := g.inst.Load().raft
+	if r.State() == raft.Leader {
+		return g.proposeHere(ctx, r, command, freeing)
+	}
+	if addr, _ := r.LeaderWithID(); addr == "" {
+		return Result{}, ErrNoLeader
+	}
+	return Result{}, ErrNotLeader
+}
+
+// proposeHere appends command to this node's log as its leader.
+func (g *Group) proposeHere(ctx context.Context, r *raft.Raft, command []byte, freeing bool) (Result, error) {
+	if !freeing && g.disk.full() {
+		return Result{}, fmt.Errorf("%w: %.0f %% of the disk are used", ErrStorageFull, g.disk.usedRatio()*100)
+	}
+	if err := g.bytes.enter(ctx, len(command)); err != nil {
+		return Result{}, err
+	}
+	type answer struct {
+		res Result
+		err error
+	}
+	done := make(chan answer, 1)
+	g.calls.Add(1) // the caller's own registration keeps this legal
+	go func() {
+		defer g.leave()
+		defer g.bytes.leave(len(command))
+		res, err := applyAndWait(r, command)
+		done <- answer{res, err}
+	}()
+	select {
+	case a := <-done:
+		return a.res, a.err
+	case <-ctx.Done():
+		return Result{}, fmt.Errorf("propose: %w: %w", ErrOutcomeUnknown, ctx.Err())
+	}
+}
+
+// applyAndWait gives command to raft and waits for its result.
+func applyAndWait(r *raft.Raft, command []byte) (Result, error) {
+	f := r.ApplyLog(raft.Log{Data: command}, 0)
+	if err := f.Error(); err != nil {
+		return Result{}, proposeError(err)
+	}
+	a, ok := f.Response().(applyResult)
+	if !ok {
+		return Result{}, fmt.Errorf("propose: %w: no result", ErrOutcomeUnknown)
+	}
+	if a.err != nil {
+		return Result{}, a.err
+	}
+	return Result{Index: f.Index(), Value: a.value}, nil
+}
+
+// proposeError sorts raft's errors by whether the command can still appear.
+func proposeError(err error) error {
+	switch {
+	case errors.Is(err, raft.ErrNotLeader), errors.Is(err, raft.ErrLeadershipTransferInProgress):
+		return ErrNotLeader
+	case errors.Is(err, raft.ErrRaftShutdown):
+		return fmt.Errorf("propose: %w: %w", ErrOutcomeUnknown, ErrClosed)
+	default:
+		return fmt.Errorf("propose: %w: %w", ErrOutcomeUnknown, err)
+	}
+}
+
+// Barrier returns once this node has applied everything that was committed
+// anywhere in the site before the call.
+func (g *Group) Barrier(ctx context.Context) error {
+	index, err := g.ReadIndex(ctx)
+	if err != nil {
+		return err
+	}
+	return g.WaitApplied(ctx, index)
+}

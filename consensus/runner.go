@@ -1,0 +1,186 @@
+package consensus
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// runner feeds committed entries to the state machine. It implements
+// raft.BatchingFSM. Raft calls it from one goroutine at a time.
+type runner struct {
+	sm      StateMachine
+	log     *slog.Logger
+	metrics *metrics
+	snaps   *snapshotStore
+	waits   waitList
+	// onHalt is called once, from the goroutine that applies.
+	onHalt func(error)
+	// noSkip applies entries again that the state already has: a fault that the
+	// tests must catch.
+	noSkip bool
+
+	applied atomic.Uint64
+	term    atomic.Uint64 // term of the last entry applied
+	newest  atomic.Int64  // largest stamp applied since the start, Unix ms
+	halted  atomic.Pointer[haltError]
+
+	mu sync.Mutex // held while the state machine applies, installs or is copied
+}
+
+type haltError struct{ err error }
+
+// applyResult is what runner answers to raft for one entry.
+type applyResult struct {
+	value []byte
+	err   error
+}
+
+// errAppliedBefore answers an entry whose effects the state already had.
+var errAppliedBefore = fmt.Errorf("applied before: %w", ErrOutcomeUnknown)
+
+func newRunner(sm StateMachine, log *slog.Logger, m *metrics, snaps *snapshotStore) *runner {
+	r := &runner{sm: sm, log: log, metrics: m, snaps: snaps, onHalt: func(error) {}}
+	r.refresh()
+	return r
+}
+
+// refresh takes over the index that the state machine has.
+func (r *runner) refresh() {
+	index, term := r.sm.Applied()
+	r.applied.Store(index)
+	r.term.Store(term)
+	r.waits.advance(index)
+}
+
+// Apply implements raft.FSM.
+func (r *runner) Apply(entry *raft.Log) any { return r.ApplyBatch([]*raft.Log{entry})[0] }
+
+// ApplyBatch implements raft.BatchingFSM: one call of the state machine for
+// every run of entries without a gap in one term.
+func (r *runner) ApplyBatch(entries []*raft.Log) []any {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	results := make([]any, len(entries))
+	for start := 0; start < len(entries); {
+		if entries[start].Index <= r.applied.Load() && !r.noSkip {
+			results[start] = applyResult{err: errAppliedBefore}
+			start++
+			continue
+		}
+		end := start + 1
+		for end < len(entries) && entries[end].Index == entries[end-1].Index+1 && entries[end].Term == entries[start].Term {
+			end++
+		}
+		r.applyRunLocked(entries[start:end], results[start:end])
+		start = end
+	}
+	return results
+}
+
+func (r *runner) applyRunLocked(run []*raft.Log, results []any) {
+	if h := r.halted.Load(); h != nil {
+		fill(results, h.err)
+		return
+	}
+	times := make([]int64, len(run))
+	commands := make([][]byte, len(run))
+	for i, e := range run {
+		if !e.AppendedAt.IsZero() {
+			times[i] = e.AppendedAt.UnixMilli()
+		}
+		if e.Type == raft.LogCommand && len(e.Data) > 0 {
+			commands[i] = e.Data
+		}
+	}
+	start := time.Now()
+	values, err := r.sm.Apply(run[0].Index, run[0].Term, times, commands)
+	r.metrics.applySeconds.Observe(time.Since(start).Seconds())
+	r.metrics.applyEntries.Observe(float64(len(run)))
+	last := run[len(run)-1]
+	if err == nil && len(values) != len(run) {
+		err = fmt.Errorf("%d results for %d commands", len(values), len(run))
+	}
+	if err != nil {
+		r.haltLocked(fmt.Errorf("apply entries %d to %d: %w", run[0].Index, last.Index, err))
+		fill(results, r.halted.Load().err)
+		return
+	}
+	for i := range run {
+		results[i] = applyResult{value: values[i]}
+		r.newest.Store(max(r.newest.Load(), times[i]))
+	}
+	r.term.Store(last.Term)
+	r.applied.Store(last.Index)
+	r.waits.advance(last.Index)
+}
+
+func fill(results []any, err error) {
+	for i := range results {
+		results[i] = applyResult{err: err}
+	}
+}
+
+// haltLocked stops apply for good. The first reason stays.
+func (r *runner) haltLocked(err error) {
+	h := &haltError{err: fmt.Errorf("%w: %w", ErrHalted, err)}
+	if !r.halted.CompareAndSwap(nil, h) {
+		return
+	}
+	r.metrics.halted.Set(1)
+	r.log.Error("apply is halted on this node; an operator has to act", "error", err)
+	r.waits.fail(h.err)
+	r.onHalt(h.err)
+}
+
+// haltReason is nil while entries are applied.
+func (r *runner) haltReason() error {
+	if h := r.halted.Load(); h != nil {
+		return h.err
+	}
+	return nil
+}
+
+// Snapshot implements raft.FSM. The state is its own snapshot, so there is
+// nothing to capture: everything raft has handed over is applied by now.
+func (r *runner) Snapshot() (raft.FSMSnapshot, error) {
+	if err := r.haltReason(); err != nil {
+		return nil, err
+	}
+	return thinSnapshot{r}, nil
+}
+
+// Restore implements raft.FSM: it installs the files that were received with
+// the snapshot that raft has just stored.
+func (r *runner) Restore(source io.ReadCloser) error {
+	return errors.Join(errors.New("restore snapshot: nothing was received"), source.Close())
+}
+
+// thinSnapshot makes the state durable and stores no data.
+type thinSnapshot struct{ r *runner }
+
+// Persist implements raft.FSMSnapshot.
+func (t thinSnapshot) Persist(sink raft.SnapshotSink) error {
+	s, ok := sink.(*snapshotSink)
+	if !ok {
+		return fmt.Errorf("persist snapshot %s: unknown sink %T", sink.ID(), sink)
+	}
+	index, _ := t.r.sm.Applied()
+	if index < s.record.Index {
+		return fmt.Errorf("persist snapshot %s: state has only index %d", sink.ID(), index)
+	}
+	if err := t.r.sm.MakeDurable(); err != nil {
+		return fmt.Errorf("persist snapshot %s: make state durable: %w", sink.ID(), err)
+	}
+	s.record.StateIndex = index
+	return sink.Close()
+}
+
+// Release implements raft.FSMSnapshot.
+func (t thinSnapshot) Release() {}

@@ -1,0 +1,74 @@
+package consensus
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// Set implements raft.StableStore. It returns after a sync.
+func (s *logStore) Set(key, value []byte) error {
+	if err := s.write(stableKey(key), value); err != nil {
+		return fmt.Errorf("store %s: %w", key, err)
+	}
+	return nil
+}
+
+// Get implements raft.StableStore. The text of the error for an absent key is
+// the one that raft looks for.
+func (s *logStore) Get(key []byte) ([]byte, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.closed {
+		return nil, ErrClosed
+	}
+	return s.read(stableKey(key))
+}
+
+// SetUint64 implements raft.StableStore.
+func (s *logStore) SetUint64(key []byte, value uint64) error {
+	return s.Set(key, binary.BigEndian.AppendUint64(nil, value))
+}
+
+// GetUint64 implements raft.StableStore.
+func (s *logStore) GetUint64(key []byte) (uint64, error) {
+	value, err := s.Get(key)
+	if err != nil {
+		return 0, err
+	}
+	if len(value) != 8 {
+		return 0, fmt.Errorf("stored %s: %w: %d bytes", key, ErrCorrupt, len(value))
+	}
+	return binary.BigEndian.Uint64(value), nil
+}
+
+func stableKey(key []byte) []byte { return append([]byte{keyStable}, key...) }
+
+// write stores one value and waits for the sync.
+func (s *logStore) write(key, value []byte) error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.closed {
+		return ErrClosed
+	}
+	batch := s.db.NewBatch()
+	if err := batch.Set(key, value, nil); err != nil {
+		return errors.Join(err, batch.Close())
+	}
+	return errors.Join(s.commit(batch), batch.Close())
+}
+
+// read copies one value; an absent key is errNotFound.
+func (s *logStore) read(key []byte) ([]byte, error) {
+	value, closer, err := s.db.Get(key)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return nil, errNotFound
+	}
+	if err != nil {
+		return nil, asCorrupt(err)
+	}
+	value = append([]byte(nil), value...)
+	return value, closer.Close()
+}

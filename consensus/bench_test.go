@@ -65,7 +65,10 @@ func BenchmarkTruncate(b *testing.B) {
 	next := uint64(1)
 	for b.Loop() {
 		b.StopTimer()
-		first := next
+		first, err := s.FirstIndex()
+		if err != nil {
+			b.Fatal(err)
+		}
 		for range 32 {
 			batch := make([]*raft.Log, 256)
 			for i := range batch {

@@ -1,0 +1,346 @@
+package store
+
+import (
+	"strconv"
+
+	"cairn/federation"
+)
+
+// ReceiptTTL is how long an outcome may be reported, and ReceiptKept how long a receipt is kept, in ms.
+const (
+	ReceiptTTL  = 7 * day
+	ReceiptKept = 90 * day
+)
+
+// Receipts commits a batch of recalls of one namespace.
+type Receipts struct {
+	Receipts []Receipt `cbor:"1,keyasint"`
+}
+
+func (t *txn) receiptKey(agent uint32, recall ID) keyBuf {
+	return nsKey(kindReceipt, t.ns.Number).u32(agent).id(recall)
+}
+
+func applyReceipts(t *txn, b *Receipts) (any, *Reject) {
+	for i := range b.Receipts {
+		r := &b.Receipts[i]
+		r.Reported = false
+		agent, ok := t.agent(r.Agent)
+		if !ok || t.has(t.receiptKey(agent.Number, r.Recall)) {
+			continue // removed meanwhile, or an outcome brought the receipt first
+		}
+		t.addReceipt(&agent, r)
+	}
+	return struct{}{}, nil
+}
+
+// addReceipt stores a recall and counts it, once by its id.
+func (t *txn) addReceipt(agent *Agent, r *Receipt) {
+	t.count("recalls", 1)
+	if len(r.Items) == 0 {
+		t.count("recalls/empty", 1)
+	}
+	for _, item := range r.Items {
+		e, ok := t.find(item.ID)
+		if !ok {
+			continue
+		}
+		t.mark(nsKey(kindGiven, t.ns.Number).id(item.ID).id(r.Recall).u32(agent.Number))
+		if item.Flags&FlagExploratory != 0 && e.Shared() {
+			t.mark(t.shownKey(e.ID, r.Group, JurorOf(e.Unit, agent.Principal, agent.ID)))
+		}
+		e.Recalled += federation.One
+		t.touch(e)
+	}
+	t.put(t.receiptKey(agent.Number, r.Recall), r)
+	t.mark(key(kindReceiptTime).time(r.At + ReceiptKept).u32(t.ns.Number).u32(agent.Number).id(r.Recall))
+}
+
+func (t *txn) shownKey(candidate ID, group [32]byte, juror string) keyBuf {
+	return nsKey(kindShown, t.ns.Number).id(candidate).hash(group).str(juror)
+}
+
+// touch writes counters; status and text stay.
+func (t *txn) touch(e *Experience) {
+	t.put(t.experienceKey(e.Owner, e.ID), e)
+	t.change(ChangeExperience, e.Owner, e.ID)
+}
+
+// Outcome reports what happened after a recall. Items of Receipt are those that the signed receipt names.
+type Outcome struct {
+	Receipt  Receipt                 `cbor:"1,keyasint"`
+	Reward   federation.Micro        `cbor:"2,keyasint"`
+	Success  bool                    `cbor:"3,keyasint,omitempty"`
+	Evidence federation.EvidenceKind `cbor:"4,keyasint"`
+	Credits  []Credit                `cbor:"5,keyasint,omitempty"`
+	Note     string                  `cbor:"6,keyasint,omitempty"`
+}
+
+// Credit is one item's share in the outcome: used is what the agent said, Citation the id of the evidence it may become.
+type Credit struct {
+	ID       ID               `cbor:"1,keyasint"`
+	Version  int              `cbor:"2,keyasint"`
+	Credit   federation.Micro `cbor:"3,keyasint,omitempty"`
+	Unused   bool             `cbor:"4,keyasint,omitempty"`
+	Citation ID               `cbor:"5,keyasint"`
+}
+
+// Reported is what an outcome moved.
+type Reported struct {
+	Citations []Cited  `cbor:"1,keyasint,omitempty"`
+	Trust     []Moved  `cbor:"2,keyasint,omitempty"`
+	Expected  int64    `cbor:"3,keyasint"`
+	Archived  []string `cbor:"4,keyasint,omitempty"`
+}
+
+// Cited is a citation that was counted.
+type Cited struct {
+	Experience ID `cbor:"1,keyasint"`
+	Citation   ID `cbor:"2,keyasint"`
+}
+
+// Moved is a trust value before and after.
+type Moved struct {
+	Experience ID               `cbor:"1,keyasint"`
+	Before     federation.Micro `cbor:"2,keyasint"`
+	After      federation.Micro `cbor:"3,keyasint"`
+}
+
+// report is an outcome while it is applied.
+type report struct {
+	agent    *Agent
+	receipt  *Receipt
+	body     *Outcome
+	expected federation.Micro
+	lift     federation.Micro
+	variance federation.Micro
+	out      Reported
+}
+
+func applyOutcome(t *txn, b *Outcome) (any, *Reject) {
+	agent, ok := t.agent(b.Receipt.Agent)
+	if !ok {
+		return nil, reject("unauthenticated", "the agent was removed")
+	}
+	if b.Reward < 0 || b.Reward > federation.One || !b.Evidence.Valid() {
+		return nil, rejectField("body.reward", "must be 0..1 with a known kind of evidence")
+	}
+	if t.now-b.Receipt.At > ReceiptTTL {
+		return nil, reject("conflict", "the receipt expired: an outcome is taken for 7 days")
+	}
+	var row Receipt
+	if !t.get(t.receiptKey(agent.Number, b.Receipt.Recall), &row) {
+		row = b.Receipt
+		row.Reported = false
+		t.addReceipt(&agent, &row)
+	}
+	if row.Reported {
+		return nil, reject("conflict", "the outcome of this recall was reported before")
+	}
+	r := &report{agent: &agent, receipt: &row, body: b}
+	r.expected = t.expectation(&agent, row.TaskType)
+	r.lift = federation.Lift(b.Reward, r.expected)
+	r.variance = federation.NullVariance(r.expected)
+	t.addOutcome(&agent, row.TaskType, b.Reward)
+	if b.Success {
+		t.count("outcomes/success", 1)
+	}
+	for _, c := range b.Credits {
+		t.credit(r, c)
+	}
+	row.Reported, row.Reward, row.Success = true, b.Reward, b.Success
+	row.Evidence, row.Note = string(b.Evidence), b.Note
+	t.put(t.receiptKey(agent.Number, row.Recall), row)
+	r.out.Expected = r.expected
+	return r.out, nil
+}
+
+// credit applies the outcome to one item: utility, strength, own record or citation.
+func (t *txn) credit(r *report, c Credit) {
+	e, ok := t.find(c.ID)
+	if !ok {
+		return
+	}
+	if c.Unused {
+		e.Recalled = max(0, e.Recalled-federation.One)
+		t.touch(e)
+		return
+	}
+	if r.body.Success {
+		e.Helped += federation.One
+	}
+	t.strengthen(e, c, r.body)
+	own := !e.Shared() && e.Agent == r.agent.ID
+	if own {
+		t.ownOutcome(r, e, c)
+		return
+	}
+	t.touch(e)
+	if e.Shared() {
+		t.cite(r, e, c)
+	}
+}
+
+// strengthen follows a use that is known to have happened.
+func (t *txn) strengthen(e *Experience, c Credit, b *Outcome) {
+	if c.Credit < federation.One {
+		return
+	}
+	now := e.StrengthNow(t.now)
+	if b.Success {
+		e.Strength = federation.StrengthHelped(now)
+		e.Uses++
+	} else {
+		e.Strength = federation.StrengthHarmed(now)
+		e.Harms++
+	}
+	e.StrengthAt = t.now
+}
+
+// ownOutcome adds to the author's record, which nominates, and deletes by utility.
+func (t *txn) ownOutcome(r *report, e *Experience, c Credit) {
+	if c.Version == e.Version {
+		e.Own.Add(c.Credit, r.lift)
+	}
+	base := AgentTally{}
+	t.get(t.agentTallyKey(r.agent.Number, r.receipt.TaskType), &base)
+	pool := int(t.counter(PoolCounter(e.Owner)))
+	if e.Status == federation.StatusActive &&
+		federation.UtilityDelete(e.Recalled, e.Helped, pool, base.Tally, federation.Alpha("")) {
+		old := clone(e)
+		e.Status = federation.StatusArchived
+		t.save(old, e)
+		t.count("archived", 1)
+		r.out.Archived = append(r.out.Archived, e.ID.String())
+		return
+	}
+	t.touch(e)
+	share := federation.CombineShare(e.Share, r.agent.Share, t.ns.Settings.Share)
+	if e.Candidate == (ID{}) && e.Status == federation.StatusActive && e.Kind != federation.KindCaution &&
+		share != federation.ShareNever && (share == federation.ShareCandidate || federation.NominateByRecord(e.Own)) {
+		t.enqueue(JobNominate, e.ID, e.Owner, t.now, "")
+	}
+}
+
+func (t *txn) accKey(e *Experience, juror string) keyBuf {
+	return nsKey(kindAcc, t.ns.Number).id(e.ID).u32(uint32(e.Version)).str(juror)
+}
+
+func (t *txn) raterKey(juror string) keyBuf { return nsKey(kindRater, t.ns.Number).str(juror) }
+
+func (t *txn) juryKey(id ID) keyBuf { return nsKey(kindJury, t.ns.Number).id(id) }
+
+// cite counts a report about a shared item. Evidence of the author's side is dropped; what a rater who is no juror says
+// goes into its own mean only.
+func (t *txn) cite(r *report, e *Experience, c Credit) {
+	if e.Principal == r.agent.Principal && e.Unit != UnitAgent || e.Agent == r.agent.ID {
+		return
+	}
+	mass := federation.Mass(c.Credit, federation.Kappa(r.body.Evidence))
+	if mass <= 0 {
+		return
+	}
+	juror := JurorOf(e.Unit, r.agent.Principal, r.agent.ID)
+	var rater federation.Rater
+	t.get(t.raterKey(juror), &rater)
+	rater.Add(mass, r.lift)
+	t.put(t.raterKey(juror), rater)
+	var jury Jury
+	if !t.get(t.juryKey(e.ID), &jury) || !jury.Sits(juror) || c.Version != e.Version || !judged(e.Status) {
+		return
+	}
+	var acc federation.Accumulator
+	t.get(t.accKey(e, juror), &acc)
+	acc.Add(mass, r.lift, r.variance)
+	t.put(t.accKey(e, juror), acc)
+	t.put(nsKey(kindEvidence, t.ns.Number).id(e.ID).id(c.Citation), Evidence{
+		Citation: c.Citation, Version: e.Version, Agent: r.agent.ID, Principal: r.agent.Principal, Juror: juror,
+		Kind: r.body.Evidence, Reward: r.body.Reward, Expected: r.expected, Lift: r.lift, Variance: r.variance, Mass: mass,
+		Recall: r.receipt.Recall, At: t.now, TaskType: r.receipt.TaskType,
+	})
+	t.count("citations", 1)
+	r.out.Citations = append(r.out.Citations, Cited{e.ID, c.Citation})
+	t.experienceEvent("citation.added", e, map[string]string{"citation": c.Citation.String()})
+	before, after := t.reconsider(e, &jury)
+	r.out.Trust = append(r.out.Trust, Moved{e.ID, before, after})
+}
+
+func judged(s federation.Status) bool {
+	switch s {
+	case federation.StatusCandidate, federation.StatusPromoted, federation.StatusDormant, federation.StatusHeld:
+		return true
+	}
+	return false
+}
+
+// jurors lists the accumulators and raters of the seats that were not struck, in order of the seats.
+func (t *txn) jurors(e *Experience, jury *Jury) (list []federation.Juror, names []string) {
+	for _, seat := range jury.Seats {
+		if seat.Struck {
+			continue
+		}
+		var j federation.Juror
+		t.get(t.accKey(e, seat.Juror), &j.Acc)
+		t.get(t.raterKey(seat.Juror), &j.Rater)
+		list, names = append(list, j), append(names, seat.Juror)
+	}
+	return list, names
+}
+
+// reconsider computes an item's trust again, demotes it, or asks for its promotion.
+func (t *txn) reconsider(e *Experience, jury *Jury) (before, after federation.Micro) {
+	profile := t.ns.Settings.Profile()
+	list, names := t.jurors(e, jury)
+	score := federation.Trust(list, jury.Size, profile)
+	if e.Trust != nil {
+		before = e.Trust.Trust
+	}
+	e.Trust = withoutTerms(score)
+	promoted := e.PromotedAt != 0
+	verdict, reasons := federation.Decide(score, promoted, profile)
+	if before != score.Trust {
+		t.experienceEvent("trust.changed", e, map[string]string{
+			"before": strconv.FormatInt(before, 10), "after": strconv.FormatInt(score.Trust, 10), "verdict": string(verdict),
+		})
+	}
+	switch {
+	case verdict == federation.VerdictDemote && e.Status == federation.StatusPromoted:
+		t.demote(e, Decision{
+			Verdict: verdict, Before: true, Profile: profile, Score: score, Jurors: names, Reasons: reasons,
+		})
+		return before, score.Trust
+	case verdict == federation.VerdictPromote && e.Status == federation.StatusCandidate:
+		t.enqueue(JobPromote, e.ID, e.Owner, t.now, "")
+	}
+	t.touch(e)
+	return before, score.Trust
+}
+
+func withoutTerms(s federation.Score) *federation.Score {
+	s.Terms = nil
+	return &s
+}
+
+func (t *txn) demote(e *Experience, d Decision) {
+	old := clone(e)
+	e.Status = StatusDemoted
+	t.save(old, e)
+	t.addInMeta(e.Principal, -1)
+	d.ID, d.Experience, d.Version, d.Action, d.Status = t.mint(), e.ID, e.Version, "demote", "automatic"
+	t.putDecision(e, &d)
+	t.count("demotions", 1)
+	t.count("meta", -1)
+	t.experienceEvent("experience.demoted", e, map[string]string{"decision": d.ID.String()})
+}
+
+func (t *txn) putDecision(e *Experience, d *Decision) {
+	d.Agent, d.Principal, d.At, d.Index = e.Agent, e.Principal, t.now, t.index
+	t.put(nsKey(kindDecision, t.ns.Number).id(d.ID), d)
+}
+
+func (t *txn) addInMeta(principal string, delta int) {
+	if p, ok := t.principal(principal); ok {
+		p.InMeta += delta
+		t.put(t.principalKey(p.ID), p)
+	}
+}

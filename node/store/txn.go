@@ -1,0 +1,192 @@
+package store
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/oklog/ulid/v2"
+)
+
+// txn is the workspace of one command: it reads through its own writes to the batch of the entries before it, and its
+// writes reach the batch only when the command is accepted.
+type txn struct {
+	base   *pebble.Batch
+	writes []write
+	byKey  map[string]int
+
+	now     int64 // Unix ms, monotonic over the log
+	index   uint64
+	ns      *Namespace
+	nsDirty bool
+	command *Command
+
+	events  uint32 // feed records of this entry so far
+	changes uint32
+	minted  uint64
+	err     error // first read error: the state cannot be trusted, apply halts
+}
+
+type write struct {
+	key, value []byte
+	deleted    bool
+}
+
+func (t *txn) fail(err error) {
+	if t.err == nil {
+		t.err = err
+	}
+}
+
+// raw returns the stored bytes or nil.
+func (t *txn) raw(k []byte) []byte {
+	if i, ok := t.byKey[string(k)]; ok {
+		if t.writes[i].deleted {
+			return nil
+		}
+		return t.writes[i].value
+	}
+	v, closer, err := t.base.Get(k)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		t.fail(fmt.Errorf("read %x: %w", k, err))
+		return nil
+	}
+	out := bytes.Clone(v)
+	if err := closer.Close(); err != nil {
+		t.fail(fmt.Errorf("read %x: %w", k, err))
+	}
+	return out
+}
+
+func (t *txn) get(k []byte, v any) bool {
+	data := t.raw(k)
+	if data == nil {
+		return false
+	}
+	if err := decodeValue(data, v); err != nil {
+		t.fail(fmt.Errorf("read %x: %w", k, err))
+		return false
+	}
+	return true
+}
+
+func (t *txn) has(k []byte) bool { return t.raw(k) != nil }
+
+func (t *txn) set(k []byte, data []byte, deleted bool) {
+	if i, ok := t.byKey[string(k)]; ok {
+		t.writes[i].value, t.writes[i].deleted = data, deleted
+		return
+	}
+	t.byKey[string(k)] = len(t.writes)
+	t.writes = append(t.writes, write{k, data, deleted})
+}
+
+func (t *txn) put(k []byte, v any) {
+	data, err := encodeValue(v)
+	if err != nil {
+		t.fail(err)
+		return
+	}
+	t.set(k, data, false)
+}
+
+func (t *txn) mark(k []byte) { t.set(k, []byte{FormatVersion}, false) }
+
+func (t *txn) del(k []byte) { t.set(k, nil, true) }
+
+// scan visits the keys with a prefix as they were before this command, until fn returns false.
+func (t *txn) scan(prefix []byte, fn func(k, v []byte) bool) {
+	t.scanRange(prefix, upper(prefix), fn)
+}
+
+func (t *txn) scanRange(lower, end []byte, fn func(k, v []byte) bool) {
+	it, err := t.base.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: end})
+	if err != nil {
+		t.fail(fmt.Errorf("scan %x: %w", lower, err))
+		return
+	}
+	for ok := it.First(); ok; ok = it.Next() {
+		if !fn(bytes.Clone(it.Key()), bytes.Clone(it.Value())) {
+			break
+		}
+	}
+	if err := errors.Join(it.Error(), it.Close()); err != nil {
+		t.fail(fmt.Errorf("scan %x: %w", lower, err))
+	}
+}
+
+// count adds to a counter of the namespace.
+func (t *txn) count(name string, delta int64) {
+	if delta == 0 {
+		return
+	}
+	k := nsKey(kindCounter, t.ns.Number).str(name)
+	t.setNumber(k, t.number(k)+delta)
+}
+
+func (t *txn) counter(name string) int64 {
+	return t.number(nsKey(kindCounter, t.ns.Number).str(name))
+}
+
+func (t *txn) number(k []byte) int64 {
+	data := t.raw(k)
+	if data == nil {
+		return 0
+	}
+	if len(data) != 9 {
+		t.fail(fmt.Errorf("read %x: number of %d bytes", k, len(data)))
+		return 0
+	}
+	return int64(binary.BigEndian.Uint64(data[1:]))
+}
+
+func (t *txn) setNumber(k []byte, v int64) {
+	t.set(k, binary.BigEndian.AppendUint64([]byte{FormatVersion}, uint64(v)), false)
+}
+
+// mint makes an id that is the same on every node: the entry's time, then a hash of its index and a running number.
+func (t *txn) mint() ID {
+	t.minted++
+	var seed [16]byte
+	binary.BigEndian.PutUint64(seed[:8], t.index)
+	binary.BigEndian.PutUint64(seed[8:], t.minted)
+	sum := sha256.Sum256(seed[:])
+	var id ID
+	if err := id.SetTime(ulid.Timestamp(msTime(t.now))); err != nil {
+		t.fail(fmt.Errorf("mint id: %w", err))
+	}
+	copy(id[6:], sum[:10])
+	return id
+}
+
+// commit moves the writes into the batch and chains them into the state hash, in the order in which they were first made.
+func (t *txn) commit(state [32]byte) [32]byte {
+	h := sha256.New()
+	h.Write(state[:])
+	var n [8]byte
+	for _, w := range t.writes {
+		binary.BigEndian.PutUint32(n[:4], uint32(len(w.key)))
+		binary.BigEndian.PutUint32(n[4:], uint32(len(w.value)))
+		h.Write(n[:])
+		h.Write(w.key)
+		h.Write(w.value)
+		var err error
+		if w.deleted {
+			err = t.base.Delete(w.key, nil)
+		} else {
+			err = t.base.Set(w.key, w.value, nil)
+		}
+		if err != nil {
+			t.fail(fmt.Errorf("write %x: %w", w.key, err))
+		}
+	}
+	var out [32]byte
+	h.Sum(out[:0])
+	return out
+}

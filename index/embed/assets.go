@@ -21,10 +21,15 @@ var (
 	e5Tokenizer []byte
 )
 
+var (
+	minilmAssets = assets{minilmConfig, minilmWeights, minilmVocab}
+	e5Assets     = assets{e5Config, e5Weights, e5Tokenizer}
+)
+
 // The models are loaded on first use, once a process, and shared by all encoders.
 var (
-	minilm = sync.OnceValues(func() (*model, error) { return load(assets{minilmConfig, minilmWeights, minilmVocab}) })
-	e5     = sync.OnceValues(func() (*model, error) { return load(assets{e5Config, e5Weights, e5Tokenizer}) })
+	minilm = sync.OnceValues(func() (*model, error) { return load(minilmAssets, bestForm()) })
+	e5     = sync.OnceValues(func() (*model, error) { return load(e5Assets, bestForm()) })
 )
 
 func modelOf(embedderID string) (*model, error) {

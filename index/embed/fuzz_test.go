@@ -90,7 +90,7 @@ func FuzzTokenizerModel(f *testing.F) {
 }
 
 func TestDamagedModel(t *testing.T) {
-	good := assets{minilmConfig, minilmWeights, minilmVocab}
+	good := minilmAssets
 	for name, damage := range map[string]func(*assets){
 		"configuration": func(a *assets) { a.config = []byte("{") },
 		"no layers":     func(a *assets) { a.config = []byte(`{"embedder_id":"x"}`) },
@@ -107,7 +107,7 @@ func TestDamagedModel(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a := good
 			damage(&a)
-			if _, err := load(a); err == nil {
+			if _, err := load(a, formFloat); err == nil {
 				t.Error("loaded")
 			}
 		})

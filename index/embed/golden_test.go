@@ -42,14 +42,30 @@ func readGolden(t testing.TB, path string) []golden {
 var goldenFiles = map[string]string{MiniLM: "testdata/minilm.golden.jsonl", E5: "testdata/e5.golden.jsonl"}
 
 func TestGolden(t *testing.T) {
-	for id, path := range goldenFiles {
-		t.Run(id, func(t *testing.T) {
-			m, err := modelOf(id)
+	for _, c := range []struct {
+		name   string
+		id     string
+		assets assets
+		form   form
+		diff   float64 // largest absolute difference of a value
+		cosine float64 // least cosine
+	}{
+		{"minilm float", MiniLM, minilmAssets, formFloat, 1e-4, .9999},
+		{"e5 float", E5, e5Assets, formFloat, 1e-4, .9999},
+		{"minilm int8", MiniLM, minilmAssets, formInt8, .02, .998},
+		{"e5 int8", E5, e5Assets, formInt8, .02, .999},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.form == formInt8 && !haveKernels {
+				t.Skip("no kernels for this CPU")
+			}
+			m, err := load(c.assets, c.form)
 			if err != nil {
 				t.Fatal(err)
 			}
-			worst, low := 0.0, 1.0
-			for _, g := range readGolden(t, path) {
+			worst, low, sum := 0.0, 1.0, 0.0
+			texts := readGolden(t, goldenFiles[c.id])
+			for _, g := range texts {
 				ids := m.tok.encode(m.cfg.Prefix+g.Text, m.cfg.MaxTokens)
 				if !slices.Equal(ids, g.IDs) {
 					t.Errorf("ids of %.60q:\n got %v\nwant %v", g.Text, ids, g.IDs)
@@ -60,10 +76,10 @@ func TestGolden(t *testing.T) {
 					t.Fatal(err)
 				}
 				diff, cos := compare(v, g.Vec)
-				worst, low = max(worst, diff), min(low, cos)
+				worst, low, sum = max(worst, diff), min(low, cos), sum+cos
 			}
-			t.Logf("largest difference %.1e, least cosine %.7f", worst, low)
-			if !(worst < 1e-4 && low >= .9999) {
+			t.Logf("largest difference %.1e, cosine: least %.7f, mean %.7f", worst, low, sum/float64(len(texts)))
+			if !(worst < c.diff && low >= c.cosine) {
 				t.Errorf("largest difference %.1e, least cosine %.7f", worst, low)
 			}
 		})

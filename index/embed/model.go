@@ -26,6 +26,7 @@ type config struct {
 
 func (c config) validate() error {
 	ok := c.Hidden > 0 && c.Heads > 0 && c.Hidden%c.Heads == 0 && c.Hidden%blockSize == 0 && c.FFN > 0 && c.FFN%blockSize == 0 &&
+		c.Hidden/c.Heads%tileColumns == 0 &&
 		c.Layers > 0 && c.VocabSize > 0 && c.MaxTokens > 2 && c.MaxTokens <= c.Positions
 	if !ok {
 		return fmt.Errorf("model configuration of %q is not usable", c.ID)
@@ -43,15 +44,16 @@ type layerNorm struct{ w, b []float32 }
 
 // layer is one post-LN transformer layer.
 type layer struct {
-	q, k, v, ao linear
+	q, k, v, ao matrix
 	aln         layerNorm
-	fi, fo      linear
+	fi, fo      matrix
 	oln         layerNorm
 }
 
 // model is one encoder: tokenizer and weights. It is read-only after loading and safe for concurrent use.
 type model struct {
 	cfg     config
+	form    form
 	tok     tokenizer
 	word    rows
 	place   []float32 // position plus type embedding, [positions][hidden]
@@ -65,9 +67,9 @@ type assets struct {
 	config, weights, tokenizer []byte
 }
 
-// load reads a model from its files. Matrices are dequantised once; the word table stays quantised.
-func load(a assets) (*model, error) {
-	m := &model{}
+// load reads a model from its files. Matrices are brought to form f once; the word table stays as it is stored.
+func load(a assets, f form) (*model, error) {
+	m := &model{form: f}
 	if err := json.Unmarshal(a.config, &m.cfg); err != nil {
 		return nil, fmt.Errorf("model configuration: %w", err)
 	}
@@ -98,7 +100,7 @@ func (m *model) loadWeights(file []byte) error {
 		return err
 	}
 	c := m.cfg
-	r := &reader{ts: ts}
+	r := &reader{ts: ts, form: m.form}
 	m.word = r.rows("emb.word", c.VocabSize, c.Hidden)
 	m.place = r.floats("emb.pos", c.Positions, c.Hidden)
 	kind := r.floats("emb.type", 2, c.Hidden)
@@ -106,13 +108,13 @@ func (m *model) loadWeights(file []byte) error {
 	for l := range c.Layers {
 		p := fmt.Sprintf("l%d.", l)
 		m.layers = append(m.layers, layer{
-			q:   r.linear(p+"q", c.Hidden, c.Hidden),
-			k:   r.linear(p+"k", c.Hidden, c.Hidden),
-			v:   r.linear(p+"v", c.Hidden, c.Hidden),
-			ao:  r.linear(p+"ao", c.Hidden, c.Hidden),
+			q:   r.matrix(p+"q", c.Hidden, c.Hidden),
+			k:   r.matrix(p+"k", c.Hidden, c.Hidden),
+			v:   r.matrix(p+"v", c.Hidden, c.Hidden),
+			ao:  r.matrix(p+"ao", c.Hidden, c.Hidden),
 			aln: r.norm(p+"aln", c.Hidden),
-			fi:  r.linear(p+"fi", c.FFN, c.Hidden),
-			fo:  r.linear(p+"fo", c.Hidden, c.FFN),
+			fi:  r.matrix(p+"fi", c.FFN, c.Hidden),
+			fo:  r.matrix(p+"fo", c.Hidden, c.FFN),
 			oln: r.norm(p+"oln", c.Hidden),
 		})
 	}
@@ -127,8 +129,9 @@ func (m *model) loadWeights(file []byte) error {
 
 // reader takes tensors out of a file and keeps the first error.
 type reader struct {
-	ts  map[string]tensor
-	err error
+	ts   map[string]tensor
+	form form
+	err  error
 }
 
 func (r *reader) keep(err error) {
@@ -156,11 +159,11 @@ func (r *reader) norm(name string, n int) layerNorm {
 	return layerNorm{r.floats(name+".w", n), r.floats(name+".b", n)}
 }
 
-func (r *reader) linear(name string, out, in int) linear {
+func (r *reader) matrix(name string, out, in int) matrix {
 	w := r.rows(name, out, in)
 	bias := r.floats(name+".b", out)
 	if r.err != nil {
-		return linear{}
+		return nil
 	}
-	return linear{in: in, out: out, w: w.floats(), bias: bias}
+	return newMatrix(w, bias, r.form)
 }

@@ -1,0 +1,82 @@
+package embed
+
+import (
+	"math"
+
+	"github.com/viterin/vek/vek32"
+)
+
+// attend writes softmax(q k' / sqrt(d)) v of every head to s.ctx.
+func (m *model) attend(s *scratch, n int) {
+	if m.form == formInt8 {
+		m.attendTiles(s, n)
+		return
+	}
+	h, d := m.cfg.Hidden, m.cfg.Hidden/m.cfg.Heads
+	q, kt, v, c := s.heads[:n*d], s.heads[n*d:2*n*d], s.heads[2*n*d:3*n*d], s.heads[3*n*d:4*n*d]
+	scale := float32(1 / math.Sqrt(float64(d)))
+	for head := range m.cfg.Heads {
+		for t := range n {
+			at := t*h + head*d
+			copy(q[t*d:], s.q[at:at+d])
+			copy(v[t*d:], s.v[at:at+d])
+			for j, x := range s.k[at : at+d] {
+				kt[j*n+t] = x * scale
+			}
+		}
+		multiply(s.att, q, kt, n, d, n)
+		for t := range n {
+			softmax(s.att[t*n : (t+1)*n])
+		}
+		multiply(c, s.att, v, n, n, d)
+		for t := range n {
+			copy(s.ctx[t*h+head*d:], c[t*d:(t+1)*d])
+		}
+	}
+}
+
+// attendTiles is attend with gemm4x16: q, v and the result stay where they are, only k is transposed.
+func (m *model) attendTiles(s *scratch, n int) {
+	h, d := m.cfg.Hidden, m.cfg.Hidden/m.cfg.Heads
+	width := roundUp(n, tileColumns)
+	kt := s.heads[:d*width]
+	clear(kt)
+	scale := float32(1 / math.Sqrt(float64(d)))
+	for head := range m.cfg.Heads {
+		for t := range n {
+			for j, x := range s.k[t*h+head*d:][:d] {
+				kt[j*width+t] = x * scale
+			}
+		}
+		for t := 0; t < n; t += tileRows {
+			for c := 0; c < width; c += tileColumns {
+				gemm4x16(&s.att[t*width+c], floatBytes(width), &s.q[t*h+head*d], floatBytes(h), &kt[c], floatBytes(width), d)
+			}
+		}
+		for t := range n {
+			softmax(s.att[t*width:][:n])
+		}
+		for t := 0; t < n; t += tileRows {
+			for c := 0; c < d; c += tileColumns {
+				gemm4x16(&s.ctx[t*h+head*d+c], floatBytes(h), &s.att[t*width], floatBytes(width), &s.v[head*d+c], floatBytes(h), n)
+			}
+		}
+	}
+}
+
+// multiply is dst = x y with x [m][k] and y [k][n]. vek32 starts goroutines for four rows or more of a large product; the
+// encoder's parallelism is between texts, so rows go three at a time.
+func multiply(dst, x, y []float32, m, k, n int) {
+	for i := 0; i < m; i += 3 {
+		j := min(m, i+3)
+		vek32.MatMul_Into(dst[i*n:j*n], x[i*k:j*k], y, k)
+	}
+}
+
+// softmax clamps at -80, where e^x is far below the precision of the sum: vek32.Exp gives nonsense from -89 to -103.
+func softmax(x []float32) {
+	vek32.SubNumber_Inplace(x, vek32.Max(x))
+	vek32.MaximumNumber_Inplace(x, -80)
+	vek32.Exp_Inplace(x)
+	vek32.MulNumber_Inplace(x, 1/vek32.Sum(x))
+}

@@ -1,0 +1,34 @@
+package embed
+
+import "golang.org/x/sys/cpu"
+
+// haveKernels says that the assembly in this package runs on this CPU.
+var haveKernels = cpu.X86.HasAVX2 && cpu.X86.HasFMA
+
+// q8Dot3 writes sixteen outputs of three tokens: dst = scale * sum over blocks(xs * sum(w x)) + bias. w is packed by packQ8, x
+// holds rows of words with a scale a block in xs. Strides are bytes between tokens.
+//
+//go:noescape
+func q8Dot3(dst *float32, dstStride uintptr, w *int8, x *int16, xStride uintptr, xs *float32, xsStride uintptr, blocks int, scale, bias *float32)
+
+// q4Dot3 does the same for weights 0..15 that stand for -8..7, packed by packQ4: d holds their scales [blocks][16], x is bytes,
+// corr -8 times the sum of each block of x.
+//
+//go:noescape
+func q4Dot3(dst *float32, dstStride uintptr, w *uint8, d *float32, x *int8, xStride uintptr, xs *float32, corr *int32, xsStride uintptr, blocks int, bias *float32)
+
+// quantizeBlocks turns blocks of 32 floats into whole numbers of -127..127 with scale max|x|/127, as bytes and as words, and
+// writes -8 times their sum.
+//
+//go:noescape
+func quantizeBlocks(q *int8, wide *int16, scale *float32, corr *int32, x *float32, blocks int)
+
+// gemm4x16 writes dst[4][16] = a[4][k] b[k][16]. Strides are bytes between rows; k is at least 1.
+//
+//go:noescape
+func gemm4x16(dst *float32, dstStride uintptr, a *float32, aStride uintptr, b *float32, bStride uintptr, k int)
+
+// gelu8 replaces 8 groups floats by x/2 (1 + erf(x/sqrt 2)).
+//
+//go:noescape
+func gelu8(x *float32, groups int, c *[20]float32)

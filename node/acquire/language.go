@@ -1,0 +1,102 @@
+package acquire
+
+import "unicode"
+
+// phrases are the words a lens puts around calls and errors, in one language.
+type phrases struct {
+	plan     string // plan: the way that worked
+	do       string // contrast: %s what successes did
+	avoid    string // contrast: %s what failures did
+	join     string // between two pieces of advice
+	stop     string // end of a sentence
+	space    string // between two sentences
+	call     string // %s tool
+	calling  string // avoid form of call
+	withArg  string // %s argument, %s tool
+	value    string // %s argument="value", %s tool
+	word     string // %s piece of a command, %s tool
+	first    string // %s piece of the first command
+	before   string // %s call, %s call
+	caution  string // %s call, %s error
+	wrong    string // %s call, %s error: a failure that has a remedy
+	instead  string // %s call
+	diverged string // %s call, %s call: the failure went on without an error
+	recover  string // %s tool, %s error, %s remedy
+	again    string // %s call, %s call: first the one, then the other again
+	change   string // %s call
+	retry    string // %s calls: repeat after
+	works    string // %s tool, %s what works, %s what fails, %s error
+	need     string // %s call, %s tool: prerequisite
+	with     string // %s tool, %s arguments: a call in words
+}
+
+var english = phrases{
+	plan:     "Plan that worked: ",
+	do:       "Do: %s",
+	avoid:    "Avoid: %s",
+	join:     "; ",
+	stop:     ".",
+	space:    " ",
+	call:     "call `%s`",
+	calling:  "calling `%s`",
+	withArg:  "give the argument `%s` to `%s`",
+	value:    "use `%s` in `%s`",
+	word:     "use `%s` in `%s`",
+	first:    "start with `%s` in `%s`",
+	before:   "call `%s` before `%s`",
+	caution:  "Avoid %s: it failed with %s.",
+	wrong:    "Avoid %s: it failed with %s.",
+	instead:  " Instead: %s.",
+	diverged: "Avoid %s at this point; %s led to success.",
+	recover:  "If `%s` fails with %s: %s.",
+	again:    "call %s first, then %s again",
+	change:   "call %s instead",
+	retry:    "call %s and repeat the same call",
+	works:    "In `%s`, %s works; %s fails with %s.",
+	need:     "Call %s before `%s`.",
+	with:     "`%s` with %s",
+}
+
+var chinese = phrases{
+	plan:     "有效步骤：",
+	do:       "应当：%s",
+	avoid:    "避免：%s",
+	join:     "；",
+	stop:     "。",
+	space:    "",
+	call:     "调用 `%s`",
+	calling:  "调用 `%s`",
+	withArg:  "把参数 `%s` 传给 `%s`",
+	value:    "使用 `%s`（`%s`）",
+	word:     "使用 `%s`（`%s`）",
+	first:    "先用 `%s`（`%s`）",
+	before:   "先调用 `%s` 再调用 `%s`",
+	caution:  "避免 %s：失败，返回 %s。",
+	wrong:    "避免 %s：失败，返回 %s。",
+	instead:  "改用：%s。",
+	diverged: "此处避免 %s；%s 能成功。",
+	recover:  "若 `%s` 返回 %s：%s。",
+	again:    "先调用 %s，再重新调用 %s",
+	change:   "改为调用 %s",
+	retry:    "先调用 %s，再重复同一调用",
+	works:    "在 `%s` 中，%s 有效；%s 会返回 %s。",
+	need:     "先调用 %s，再调用 `%s`。",
+	with:     "`%s`（%s）",
+}
+
+// phrasesFor returns the words of the language of text: Chinese when at least three in ten letters are Han.
+func phrasesFor(text string) phrases {
+	letters, han := 0, 0
+	for _, r := range text {
+		if unicode.IsLetter(r) {
+			letters++
+			if unicode.Is(unicode.Han, r) {
+				han++
+			}
+		}
+	}
+	if han > 0 && han*10 >= letters*3 {
+		return chinese
+	}
+	return english
+}

@@ -23,3 +23,13 @@ func HarmfulAdvice() []Advice {
 			`Plan that worked: list_snapshots(volume=<volume>) -> restore_snapshot(point="latest", volume=<volume>)`},
 	}
 }
+
+// Tools are the tools that the advice names.
+func (a Advice) Tools() []string {
+	plan, _ := ParsePlan(a.Content)
+	tools := make([]string, len(plan))
+	for i, c := range plan {
+		tools[i] = c.Tool
+	}
+	return tools
+}

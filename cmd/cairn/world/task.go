@@ -3,6 +3,7 @@ package world
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 )
 
 // Tool is what an agent knows about a tool: its name and its arguments.
@@ -184,4 +185,17 @@ func mismatch(t *Task, c Call, names ...string) error {
 		}
 	}
 	return nil
+}
+
+// ToolNames are the names of all tools of the world, each once.
+func ToolNames() []string {
+	var names []string
+	for _, k := range kinds {
+		for _, t := range k.tools {
+			if !slices.Contains(names, t.Name) {
+				names = append(names, t.Name)
+			}
+		}
+	}
+	return names
 }

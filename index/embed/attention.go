@@ -6,51 +6,59 @@ import (
 	"github.com/viterin/vek/vek32"
 )
 
-// attend writes softmax(q k' / sqrt(d)) v of every head to s.ctx.
-func (m *model) attend(s *scratch, n int) {
+// attend writes softmax(q k' / sqrt(d)) v of every head to s.ctx for the n tokens from number first on.
+func (m *model) attend(s *scratch, first, n int) {
+	at := first * m.cfg.Hidden
+	q, k, v, ctx := s.q[at:], s.k[at:], s.v[at:], s.ctx[at:]
+	scale := float32(1 / math.Sqrt(float64(m.cfg.Hidden/m.cfg.Heads)))
 	if m.form == formInt8 {
-		m.attendTiles(s, n)
-		return
+		m.attendTiles(s, q, k, v, ctx, n, scale)
+	} else {
+		m.attendRows(s, q, k, v, ctx, n, scale)
 	}
+}
+
+// attendRows is the portable form: one head after the other is copied to rows without gaps.
+func (m *model) attendRows(s *scratch, q, k, v, ctx []float32, n int, scale float32) {
 	h, d := m.cfg.Hidden, m.cfg.Hidden/m.cfg.Heads
-	q, kt, v, c := s.heads[:n*d], s.heads[n*d:2*n*d], s.heads[2*n*d:3*n*d], s.heads[3*n*d:4*n*d]
-	scale := float32(1 / math.Sqrt(float64(d)))
+	att := s.att[:n*n]
+	q1, kt, v1, c1 := s.heads[:n*d], s.heads[n*d:2*n*d], s.heads[2*n*d:3*n*d], s.heads[3*n*d:4*n*d]
 	for head := range m.cfg.Heads {
 		for t := range n {
 			at := t*h + head*d
-			copy(q[t*d:], s.q[at:at+d])
-			copy(v[t*d:], s.v[at:at+d])
-			for j, x := range s.k[at : at+d] {
+			copy(q1[t*d:], q[at:at+d])
+			copy(v1[t*d:], v[at:at+d])
+			for j, x := range k[at : at+d] {
 				kt[j*n+t] = x * scale
 			}
 		}
-		multiply(s.att, q, kt, n, d, n)
+		multiply(att, q1, kt, n, d, n)
 		for t := range n {
-			softmax(s.att[t*n : (t+1)*n])
+			softmax(att[t*n : (t+1)*n])
 		}
-		multiply(c, s.att, v, n, n, d)
+		multiply(c1, att, v1, n, n, d)
 		for t := range n {
-			copy(s.ctx[t*h+head*d:], c[t*d:(t+1)*d])
+			copy(ctx[t*h+head*d:], c1[t*d:(t+1)*d])
 		}
 	}
 }
 
-// attendTiles is attend with gemm4x16: q, v and the result stay where they are, only k is transposed.
-func (m *model) attendTiles(s *scratch, n int) {
+// attendTiles is the form with gemm4x16: q, v and the result stay where they are, only k is transposed. The last tile of
+// rows may write into the rows of the next sequence, which is computed after this one.
+func (m *model) attendTiles(s *scratch, q, k, v, ctx []float32, n int, scale float32) {
 	h, d := m.cfg.Hidden, m.cfg.Hidden/m.cfg.Heads
 	width := roundUp(n, tileColumns)
 	kt := s.heads[:d*width]
 	clear(kt)
-	scale := float32(1 / math.Sqrt(float64(d)))
 	for head := range m.cfg.Heads {
 		for t := range n {
-			for j, x := range s.k[t*h+head*d:][:d] {
+			for j, x := range k[t*h+head*d:][:d] {
 				kt[j*width+t] = x * scale
 			}
 		}
 		for t := 0; t < n; t += tileRows {
 			for c := 0; c < width; c += tileColumns {
-				gemm4x16(&s.att[t*width+c], floatBytes(width), &s.q[t*h+head*d], floatBytes(h), &kt[c], floatBytes(width), d)
+				gemm4x16(&s.att[t*width+c], floatBytes(width), &q[t*h+head*d], floatBytes(h), &kt[c], floatBytes(width), d)
 			}
 		}
 		for t := range n {
@@ -58,7 +66,7 @@ func (m *model) attendTiles(s *scratch, n int) {
 		}
 		for t := 0; t < n; t += tileRows {
 			for c := 0; c < d; c += tileColumns {
-				gemm4x16(&s.ctx[t*h+head*d+c], floatBytes(h), &s.att[t*width], floatBytes(width), &s.v[head*d+c], floatBytes(h), n)
+				gemm4x16(&ctx[t*h+head*d+c], floatBytes(h), &s.att[t*width], floatBytes(width), &v[head*d+c], floatBytes(h), n)
 			}
 		}
 	}

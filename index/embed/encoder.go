@@ -2,11 +2,9 @@ package embed
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 	"strings"
-	"sync"
 )
 
 // Options configure an Encoder. The zero value is ready to use.
@@ -32,62 +30,25 @@ func (o *Options) EnsureDefaults() {
 // Encoder turns text into vectors. It is safe for concurrent use and holds no goroutines. Weights are loaded on first use
 // and shared by all encoders of the process.
 type Encoder struct {
-	cache *cache
-	slots *slots
-	size  int // workers of a batch
+	cache   *cache
+	slots   *slots
+	workers int // of a batch
 }
 
 // New returns an encoder. It loads nothing yet.
 func New(opts Options) (*Encoder, error) {
 	opts.EnsureDefaults()
 	return &Encoder{
-		cache: newCache(opts.CacheSize),
-		slots: &slots{total: 2 * opts.Workers, bulk: opts.Workers},
-		size:  opts.Workers,
+		cache:   newCache(opts.CacheSize),
+		slots:   &slots{total: 2 * opts.Workers, bulk: opts.Workers},
+		workers: opts.Workers,
 	}, nil
 }
 
-// Embed returns the vector of text by the encoder that Choose names. A text longer than the encoder's MaxTokens is
-// embedded by its head. The end of ctx is honoured while waiting and between layers. The values may be shared with other
-// callers and must not be changed. It returns ErrBlank for a text without anything to embed.
+// Embed returns the vector of text by the encoder that Choose names. A text longer than the encoder's MaxTokens is cut into
+// chunks, at most MaxChunks, and its vector is their mean. The end of ctx is honoured while waiting and between layers. The
+// values may be shared with other callers and must not be changed. It returns ErrBlank for a text without anything to embed.
 func (e *Encoder) Embed(ctx context.Context, text string) (Vector, error) {
-	return e.encode(ctx, text, false)
-}
-
-// EmbedBatch embeds texts with up to Options.Workers at once, leaving room for Embed. A blank text gives the zero Vector
-// and no error. The first other error ends the batch.
-func (e *Encoder) EmbedBatch(ctx context.Context, texts []string) ([]Vector, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	out := make([]Vector, len(texts))
-	next := make(chan int)
-	var workers sync.WaitGroup
-	for range min(e.size, len(texts)) {
-		workers.Go(func() {
-			for i := range next {
-				v, err := e.encode(ctx, texts[i], true)
-				if err != nil && !errors.Is(err, ErrBlank) {
-					cancel(fmt.Errorf("embed text %d: %w", i, err))
-				}
-				out[i] = v
-			}
-		})
-	}
-	for i := range texts {
-		if ctx.Err() != nil {
-			break
-		}
-		next <- i
-	}
-	close(next)
-	workers.Wait()
-	if err := context.Cause(ctx); err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (e *Encoder) encode(ctx context.Context, text string, bulk bool) (Vector, error) {
 	if strings.TrimSpace(text) == "" {
 		return Vector{}, ErrBlank
 	}
@@ -100,23 +61,14 @@ func (e *Encoder) encode(ctx context.Context, text string, bulk bool) (Vector, e
 	if err != nil {
 		return Vector{}, fmt.Errorf("embed: %w", err)
 	}
-	if err := e.slots.acquire(ctx, bulk); err != nil {
+	if err := e.slots.acquire(ctx, false); err != nil {
 		return Vector{}, fmt.Errorf("embed: %w", err)
 	}
-	defer e.slots.release(bulk)
+	defer e.slots.release(false)
 	values, err := m.vector(ctx, text)
 	if err != nil {
 		return Vector{}, fmt.Errorf("embed: %w", err)
 	}
 	e.cache.put(key, values)
 	return Vector{id, values}, nil
-}
-
-// vector tokenizes and encodes the head of text.
-func (m *model) vector(ctx context.Context, text string) ([]float32, error) {
-	ids := m.tok.encode(m.cfg.Prefix+text, m.cfg.MaxTokens)
-	if len(ids) <= 2 {
-		return nil, ErrBlank
-	}
-	return m.forward(ctx, ids)
 }

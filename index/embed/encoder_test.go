@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -136,6 +137,79 @@ func TestEmbedBatch(t *testing.T) {
 	}
 }
 
+// TestBatchIsSingle embeds texts of many lengths in one batch and one by one: passes are shared, vectors are the same.
+func TestBatchIsSingle(t *testing.T) {
+	words := strings.Fields("retry after too many requests refund the order 请求 过多 时 稍等 再 重试 getUserById 429")
+	r := rand.New(rand.NewPCG(7, 7))
+	var texts []string
+	for i := range 60 {
+		var b strings.Builder
+		for range 1 + r.IntN(1+i) {
+			b.WriteString(words[r.IntN(len(words))] + " ")
+		}
+		texts = append(texts, b.String())
+	}
+	texts = append(texts, strings.Repeat("a long text about refunds and orders ", 90), "\x00")
+	batch, single := newEncoder(t), newEncoder(t)
+	got, err := batch.EmbedBatch(context.Background(), texts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, text := range texts {
+		want, err := single.Embed(context.Background(), text)
+		if err != nil && !errors.Is(err, ErrBlank) {
+			t.Fatal(err)
+		}
+		if got[i].Embedder != want.Embedder || !slices.Equal(got[i].Values, want.Values) {
+			t.Errorf("text %d (%d bytes): batch and single differ", i, len(text))
+		}
+	}
+}
+
+func TestLongTextIsMeanOfChunks(t *testing.T) {
+	for _, c := range []struct{ id, text string }{
+		{MiniLM, strings.Repeat("the first half speaks of refunds ", 60) + strings.Repeat("the second of hotels ", 80)},
+		{E5, strings.Repeat("前半部分讲的是退款。", 90) + strings.Repeat("后半部分讲的是酒店。", 90)},
+	} {
+		m, err := modelOf(c.id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seqs, err := m.sequences(c.text)
+		if err != nil || len(seqs) < 2 {
+			t.Fatalf("%d chunks, %v", len(seqs), err)
+		}
+		whole := m.tok.encode(m.cfg.Prefix+c.text, 1<<20)
+		joined := []int32{m.cfg.BOS}
+		joined = append(joined, m.prefix...)
+		want := make([]float32, Dims)
+		for _, ids := range seqs {
+			if len(ids) > m.cfg.MaxTokens || ids[0] != m.cfg.BOS || ids[len(ids)-1] != m.cfg.EOS || !slices.Equal(ids[1:1+len(m.prefix)], m.prefix) {
+				t.Fatalf("chunk of %d tokens: %v", len(ids), ids)
+			}
+			joined = append(joined, ids[1+len(m.prefix):len(ids)-1]...)
+			v, err := m.forward(context.Background(), [][]int32{ids})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, x := range v[0] {
+				want[i] += x
+			}
+		}
+		if joined = append(joined, m.cfg.EOS); !slices.Equal(joined, whole) {
+			t.Errorf("%s: the chunks do not make up the text", c.id)
+		}
+		got, err := m.vector(context.Background(), c.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, cos := compare(got, want); cos < .999999 {
+			t.Errorf("%s: cosine to the mean of the chunks %v", c.id, cos)
+		}
+		checkUnit(t, Vector{c.id, got})
+	}
+}
+
 func TestEmbedEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -150,7 +224,7 @@ func TestEmbedEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.forward(ctx, []int32{101, 2000, 102}); !errors.Is(err, context.Canceled) {
+	if _, err := m.forward(ctx, [][]int32{{101, 2000, 102}}); !errors.Is(err, context.Canceled) {
 		t.Errorf("forward: %v", err)
 	}
 }

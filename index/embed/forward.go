@@ -17,57 +17,76 @@ type scratch struct {
 	in              input
 }
 
-func (m *model) borrow(n int) *scratch {
+// borrow returns working memory for n tokens of which longest belong to one sequence.
+func (m *model) borrow(n, longest int) *scratch {
 	s, _ := m.scratch.Get().(*scratch)
 	if s == nil {
 		s = &scratch{}
 	}
-	n, width := roundUp(n, padTokens), roundUp(n, tileColumns)
+	n = roundUp(n, padTokens)
+	width := roundUp(longest, tileColumns)
 	h := m.cfg.Hidden
 	for _, b := range []*[]float32{&s.x, &s.q, &s.k, &s.v, &s.ctx} {
 		*b = resize(*b, n*h)
 	}
 	s.f = resize(s.f, n*m.cfg.FFN)
 	s.heads = resize(s.heads, 4*width*h/m.cfg.Heads)
-	s.att = resize(s.att, n*width)
+	s.att = resize(s.att, roundUp(longest, tileRows)*width)
 	return s
 }
 
-// forward returns the unit vector of ids: BERT with LayerNorm after each block, mean over all tokens, L2 norm.
-// It looks at ctx before each layer.
-func (m *model) forward(ctx context.Context, ids []int32) ([]float32, error) {
-	n := len(ids)
-	s := m.borrow(n)
+// forward returns the unit vector of each sequence: BERT with LayerNorm after each block, mean over all tokens, L2 norm.
+// The tokens of all sequences go through the matrices together; attention stays within a sequence. A vector does not depend
+// on the other sequences. It looks at ctx before each layer.
+func (m *model) forward(ctx context.Context, seqs [][]int32) ([][]float32, error) {
+	n, longest := 0, 0
+	for _, ids := range seqs {
+		n, longest = n+len(ids), max(longest, len(ids))
+	}
+	s := m.borrow(n, longest)
 	defer m.scratch.Put(s)
-	m.embed(s.x, ids)
+	m.embed(s.x, n, seqs)
 	for i := range m.layers {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		m.layer(&m.layers[i], s, n)
+		m.layer(&m.layers[i], s, n, seqs)
 	}
-	return m.pool(s.x, n), nil
+	out := make([][]float32, len(seqs))
+	at := 0
+	for i, ids := range seqs {
+		out[i] = m.pool(s.x[at*m.cfg.Hidden:], len(ids))
+		at += len(ids)
+	}
+	return out, nil
 }
 
 // embed writes the sum of word, position and type embeddings, normalised, and zeros into the rows that round up.
-func (m *model) embed(x []float32, ids []int32) {
+func (m *model) embed(x []float32, n int, seqs [][]int32) {
 	h := m.cfg.Hidden
-	for i, id := range ids {
-		row := x[i*h : (i+1)*h]
-		m.word.row(row, int(id))
-		vek32.Add_Inplace(row, m.place[i*h:(i+1)*h])
+	rest := x
+	for _, ids := range seqs {
+		for i, id := range ids {
+			m.word.row(rest[:h], int(id))
+			vek32.Add_Inplace(rest[:h], m.place[i*h:(i+1)*h])
+			rest = rest[h:]
+		}
 	}
-	m.norm.apply(x, len(ids), m.cfg.Epsilon)
-	clear(x[len(ids)*h:])
+	clear(rest)
+	m.norm.apply(x, n, m.cfg.Epsilon)
 }
 
-func (m *model) layer(l *layer, s *scratch, n int) {
+func (m *model) layer(l *layer, s *scratch, n int, seqs [][]int32) {
 	h, quantise := m.cfg.Hidden, m.form == formInt8
 	s.in.set(s.x, n, h, quantise)
 	l.q.apply(s.q, &s.in)
 	l.k.apply(s.k, &s.in)
 	l.v.apply(s.v, &s.in)
-	m.attend(s, n)
+	at := 0
+	for _, ids := range seqs {
+		m.attend(s, at, len(ids))
+		at += len(ids)
+	}
 	s.in.set(s.ctx, n, h, quantise)
 	l.ao.apply(s.q, &s.in)
 	vek32.Add_Inplace(s.x, s.q)
@@ -109,7 +128,11 @@ func (m *model) pool(x []float32, n int) []float32 {
 	for t := range n {
 		vek32.Add_Inplace(mean, x[t*h:(t+1)*h])
 	}
-	norm := math.Sqrt(float64(vek32.Dot(mean, mean)))
-	vek32.MulNumber_Inplace(mean, float32(1/max(norm, 1e-12)))
+	scaleToUnit(mean)
 	return mean
+}
+
+func scaleToUnit(v []float32) {
+	norm := math.Sqrt(float64(vek32.Dot(v, v)))
+	vek32.MulNumber_Inplace(v, float32(1/max(norm, 1e-12)))
 }

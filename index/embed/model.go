@@ -55,6 +55,7 @@ type model struct {
 	cfg     config
 	form    form
 	tok     tokenizer
+	prefix  []int32 // tokens of the configured prefix
 	word    rows
 	place   []float32 // position plus type embedding, [positions][hidden]
 	norm    layerNorm
@@ -88,6 +89,8 @@ func load(a assets, f form) (*model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load %s: %w", m.cfg.ID, err)
 	}
+	ids := m.tok.encode(m.cfg.Prefix, m.cfg.MaxTokens)
+	m.prefix = ids[1 : len(ids)-1]
 	if err := m.loadWeights(a.weights); err != nil {
 		return nil, fmt.Errorf("load %s: %w", m.cfg.ID, err)
 	}

@@ -59,9 +59,9 @@ func normalizeOnce(s string) string {
 // plain maps punctuation that writers use alike to one form.
 func plain(r rune) rune {
 	switch r {
-	case '\u2018', '\u2019', '\u201B', '\u2032', '`', '\u00B4':
+	case '\u2018', '\u2019', '\u201B', '\u2032', '\u00B4':
 		return '\''
-	case '\u201C', '\u201D', '\u201F', '\u2033', '\u300C', '\u300D', '\u300E', '\u300F':
+	case '`', '\u201C', '\u201D', '\u201F', '\u2033', '\u300C', '\u300D', '\u300E', '\u300F':
 		return '"'
 	case '\u2010', '\u2011', '\u2012', '\u2013', '\u2014', '\u2212':
 		return '-'

@@ -13,7 +13,7 @@ type DedupeSide struct {
 	Preconditions map[string]string
 	Environment   map[string]string
 	Kind          Kind   // empty: not compared
-	TaskType      string // empty: not compared
+	TaskType      string // empty: not compared, as when a principle may prove itself in several
 }
 
 // Codes of [Vetoes].
@@ -40,16 +40,31 @@ const (
 // towards keeping both: a false split costs a little room, a false merge loses knowledge.
 func Vetoes(a, b DedupeSide) []string {
 	var codes []string
-	for _, check := range vetoChecks {
+	for _, check := range sideChecks {
 		if check.differs(a, b) {
+			codes = append(codes, check.code)
+		}
+	}
+	if a.sameText(b) {
+		return codes
+	}
+	x, y := factsOf(a), factsOf(b)
+	for _, check := range textChecks {
+		if check.differs(x, y) {
 			codes = append(codes, check.code)
 		}
 	}
 	return codes
 }
 
-// vetoChecks holds the checks in the order of their codes. Each is symmetric.
-var vetoChecks = []struct {
+// sameText reports whether both say the same in the same words; then no reading of them can tell them apart.
+func (s DedupeSide) sameText(other DedupeSide) bool {
+	return NormalizeText(s.Scenario) == NormalizeText(other.Scenario) &&
+		NormalizeText(s.Content) == NormalizeText(other.Content)
+}
+
+// sideChecks compare what is written beside the text, in the order of their codes. Each is symmetric.
+var sideChecks = []struct {
 	code    string
 	differs func(a, b DedupeSide) bool
 }{
@@ -58,6 +73,42 @@ var vetoChecks = []struct {
 	{VetoTools, toolsDiffer},
 	{VetoPreconditions, func(a, b DedupeSide) bool { return conditionsDiffer(a.Preconditions, b.Preconditions) }},
 	{VetoEnvironment, func(a, b DedupeSide) bool { return conditionsDiffer(a.Environment, b.Environment) }},
+}
+
+// textChecks compare what the texts say, in the order of their codes. Each is symmetric.
+var textChecks = []struct {
+	code    string
+	differs func(a, b facts) bool
+}{
+	{VetoNumbers, numbersDiffer},
+	{VetoDates, func(a, b facts) bool { return lacks(a.dates, b.dates) || lacks(b.dates, a.dates) }},
+	{VetoIDs, idsDiffer},
+	{VetoQuoted, func(a, b facts) bool { return unsaid(a.quoted, b.quoted, &b) || unsaid(b.quoted, a.quoted, &a) }},
+	{VetoNegation, negationDiffers},
+	{VetoNames, namesDiffer},
+	{VetoValues, func(a, b facts) bool { return familyDiffers(a, b, VetoValues) }},
+	{VetoOpposite, func(a, b facts) bool { return familyDiffers(a, b, VetoOpposite) }},
+	{VetoOrder, orderDiffers},
+	{VetoMinimal, minimalDiffers},
+}
+
+// idsDiffer reports whether an identifier of one side is not said by the other. A side that names none may
+// speak of the same things in words.
+func idsDiffer(a, b facts) bool {
+	return len(a.ids) > 0 && len(b.ids) > 0 && (unsaid(a.ids, b.ids, &b) || unsaid(b.ids, a.ids, &a))
+}
+
+// unsaid reports whether something of list is neither in other nor anywhere in the text of that side.
+func unsaid(list, other []string, text *facts) bool {
+	return slices.ContainsFunc(list, func(s string) bool { return !slices.Contains(other, s) && !text.has(s) })
+}
+
+// namesDiffer reports whether each side names something that the other does not. A capital at the start of a
+// sentence counts only against a sure name of the other side.
+func namesDiffer(a, b facts) bool {
+	sureA, sureB := unsaid(a.names, b.names, &b), unsaid(b.names, a.names, &a)
+	maybeA, maybeB := unsaid(a.maybe, b.maybe, &b), unsaid(b.maybe, a.maybe, &a)
+	return sureA && (sureB || maybeB) || sureB && maybeA || familyDiffers(a, b, VetoNames)
 }
 
 func kindsDiffer(a, b DedupeSide) bool {

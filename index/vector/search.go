@@ -1,10 +1,6 @@
 package vector
 
-import (
-	"slices"
-
-	"github.com/viterin/vek/vek32"
-)
+import "slices"
 
 // AnyPart makes a search look at all rows of an owner.
 const AnyPart = -1
@@ -14,8 +10,8 @@ type Search struct {
 	Values []float32 // unit vector
 	K      int       // number of owners; 0 or less: none
 	Part   int       // only rows with this part number, or AnyPart
-	// Accept decides whether an owner may be found, before it is scored. Nil accepts all. It is asked once for neighbouring
-	// rows of one owner. It must not call the space.
+	// Accept decides whether an owner may be found. Nil accepts all. It is asked for owners whose rows would be among the best
+	// found so far, and once for neighbouring rows of one owner. It must not call the space.
 	Accept func(owner uint32) bool
 	// Before orders owners of equal cosine. Nil: by number. It must not call the space.
 	Before func(a, b uint32) bool
@@ -34,43 +30,17 @@ func (s *Space) Search(q Search) ([]Match, error) {
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	top := newBest(q.K, s.live, q.Before)
-	s.scanLocked(q, top)
-	return top.owners(q.K), nil
+	return s.scanLocked(q), nil
 }
 
-func (s *Space) scanLocked(q Search, top *best) {
-	asked, answer := false, false
-	var last uint32
-	for i, l := range s.rows {
-		if !l.live || q.Part != AnyPart && int(l.part) != q.Part {
-			continue
-		}
-		if q.Accept != nil {
-			if !asked || l.owner != last {
-				asked, last, answer = true, l.owner, q.Accept(l.owner)
-			}
-			if !answer {
-				continue
-			}
-		}
-		top.offer(Match{l.owner, l.part, vek32.Dot(s.rowLocked(Row(i)), q.Values)})
-	}
-}
-
-// best keeps the best matches of a scan as a heap with the worst on top. An owner may be in it with several rows, so it
-// holds more than k of them; MaxParts rows an owner are allowed for.
+// best keeps the best limit rows of a search as a heap with the worst on top.
 type best struct {
 	limit  int
 	before func(a, b uint32) bool
 	heap   []Match
 }
 
-// MaxParts is the greatest number of rows an owner may have for a search to be sure of K owners.
-const MaxParts = 4
-
-func newBest(k, rows int, before func(a, b uint32) bool) *best {
-	limit := min(min(k, rows)*MaxParts, rows)
+func newBest(limit int, before func(a, b uint32) bool) *best {
 	return &best{limit: limit, before: before, heap: make([]Match, 0, limit)}
 }
 

@@ -10,6 +10,9 @@ import (
 	"github.com/viterin/vek/vek32"
 )
 
+// MaxParts is the number of rows an owner may have.
+const MaxParts = 4
+
 // arenaRows is the number of rows of one arena.
 const arenaRows = 1024
 
@@ -35,11 +38,15 @@ type Match struct {
 type Space struct {
 	dims int
 
+	scanners sync.Pool // *scanner
+
 	mu     sync.RWMutex
-	arenas [][]float32
+	arenas []*arena
 	rows   []label
 	free   []Row
 	live   int
+	parts  int     // rows an owner has at most
+	loss   float64 // greatest loss of a row, never reduced
 }
 
 // label says whose row it is.
@@ -77,10 +84,13 @@ func (s *Space) Check(values []float32) error {
 	return nil
 }
 
-// Add copies values into the space.
+// Add copies values into the space. part is below MaxParts, and an owner has at most one row for each.
 func (s *Space) Add(values []float32, owner uint32, part uint8) (Row, error) {
 	if err := s.Check(values); err != nil {
 		return 0, err
+	}
+	if part >= MaxParts {
+		return 0, fmt.Errorf("%w: part %d", ErrValue, part)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,10 +100,11 @@ func (s *Space) Add(values []float32, owner uint32, part uint8) (Row, error) {
 	} else {
 		s.rows = append(s.rows, label{})
 		if int(row)/arenaRows == len(s.arenas) {
-			s.arenas = append(s.arenas, make([]float32, arenaRows*s.dims))
+			s.arenas = append(s.arenas, newArena(s.dims))
 		}
 	}
-	copy(s.rowLocked(row), values)
+	loss := s.arenas[int(row)/arenaRows].put(int(row)%arenaRows, values)
+	s.loss, s.parts = max(s.loss, loss), max(s.parts, int(part)+1)
 	s.rows[row] = label{owner, part, true}
 	s.live++
 	return row, nil
@@ -134,5 +145,5 @@ func (s *Space) Cosine(row Row, values []float32) (cos float32, ok bool) {
 
 func (s *Space) rowLocked(row Row) []float32 {
 	i := int(row) % arenaRows * s.dims
-	return s.arenas[int(row)/arenaRows][i : i+s.dims : i+s.dims]
+	return s.arenas[int(row)/arenaRows].values[i : i+s.dims : i+s.dims]
 }

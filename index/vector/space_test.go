@@ -66,18 +66,23 @@ func nearestPlain(rows map[Row]kept, q Search) []Match {
 func TestSearchAgainstPlain(t *testing.T) {
 	const dims = 24
 	r := rand.New(rand.NewPCG(3, 4))
-	s, rows := NewSpace(dims), map[Row]kept{}
+	s, rows, taken := NewSpace(dims), map[Row]kept{}, map[[2]int]bool{}
 	for step := range 4000 {
 		if len(rows) > 0 && r.IntN(3) == 0 {
 			for row := range rows {
 				if !s.Remove(row) {
 					t.Fatalf("row %d was not there", row)
 				}
+				delete(taken, [2]int{int(rows[row].owner), int(rows[row].part)})
 				delete(rows, row)
 				break
 			}
 		} else {
 			k := kept{randomUnit(r, dims), uint32(r.IntN(700)), uint8(r.IntN(2))}
+			if taken[[2]int{int(k.owner), int(k.part)}] {
+				continue
+			}
+			taken[[2]int{int(k.owner), int(k.part)}] = true
 			row, err := s.Add(k.values, k.owner, k.part)
 			if err != nil {
 				t.Fatal(err)
@@ -121,6 +126,9 @@ func TestSearchAgainstPlain(t *testing.T) {
 func TestSpaceRefuses(t *testing.T) {
 	s := NewSpace(2)
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
+	if _, err := s.Add([]float32{1, 0}, 1, MaxParts); !errors.Is(err, ErrValue) {
+		t.Errorf("part: %v", err)
+	}
 	for name, c := range map[string]struct {
 		values []float32
 		want   error

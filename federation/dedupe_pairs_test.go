@@ -114,7 +114,7 @@ func TestVetoPairs(t *testing.T) {
 	}{
 		{"testdata/dedupe_pairs_en.txt", 336, 14, 3},
 		{"testdata/dedupe_pairs_zh.txt", 312, 11, 2},
-		{"testdata/dedupe_pairs_fresh.txt", 144, 7, 2},
+		{"testdata/dedupe_pairs_later.txt", 144, 7, 2},
 	} {
 		pairs := readPairs(t, file.path)
 		if len(pairs) != file.pairs {

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -34,16 +35,22 @@ type Config struct {
 	// PeerAdvertise is the host:port that other nodes dial. Default: the
 	// address listened on, which then must not be a wildcard.
 	PeerAdvertise string
+	// PeerTLS names the files of this node's certificate for the peer port. It
+	// may be left empty on a loopback address: without PeerInsecure such a node
+	// then speaks only to itself, with a certificate made at the start.
+	PeerTLS PeerFiles
 	// PeerInsecure allows plain TCP between peers. Refused unless PeerAddr is a
 	// loopback address.
 	PeerInsecure bool
 
 	// BootstrapExpect is the number of nodes that form a new site together.
 	// 1: this node starts one alone when Dir holds no state and Join is empty.
-	// 0: never start a new site.
+	// More: every node names the others in Join, and the site is formed once
+	// all of them have found each other without state. 0: never start a site.
 	BootstrapExpect int
-	// Join lists peer addresses, host:port, of which at least one belongs to
-	// the site or is about to form it.
+	// Join lists where the site may be found: host:port, where a name with
+	// several addresses stands for all of them, or "srv:" and the name of a DNS
+	// SRV record. A node with Join tries to join before anything else.
 	Join []string
 
 	// HeartbeatTimeout is the silence after which a follower calls an election.
@@ -84,6 +91,10 @@ type Config struct {
 
 	// fs is the file system; nil means the operating system's.
 	fs vfs.FS
+	// faults loses messages between nodes; nil in every real node.
+	faults *faults
+	// broken switches one safety measure off; zero in every real node.
+	broken mutation
 }
 
 // EnsureDefaults fills every zero field that has a default.
@@ -142,9 +153,14 @@ func (c *Config) Validate() error {
 	check(c.BootstrapExpect >= 0 && c.BootstrapExpect <= 9, "BootstrapExpect %d is outside 0..9", c.BootstrapExpect)
 	for _, addr := range append([]string{c.PeerAddr}, c.Join...) {
 		_, _, err := net.SplitHostPort(addr)
-		check(err == nil, "address %q is not host:port", addr)
+		check(err == nil || strings.HasPrefix(addr, srvPrefix), "address %q is not host:port", addr)
 	}
 	check(!c.PeerInsecure || isLoopback(c.PeerAddr), "PeerInsecure needs a loopback PeerAddr, not %q", c.PeerAddr)
+	check(c.PeerTLS.empty() || c.PeerTLS.complete(), "PeerTLS needs all of CA, Cert and Key")
+	if c.PeerTLS.empty() && !c.PeerInsecure {
+		check(isLoopback(c.PeerAddr) && len(c.Join) == 0 && c.BootstrapExpect <= 1,
+			"PeerTLS is needed to speak to other nodes")
+	}
 	return errors.Join(problems...)
 }
 

@@ -25,6 +25,10 @@ var (
 	// differs from the other nodes'; nothing is applied any more until an
 	// operator has acted and the node is started again.
 	ErrHalted = errors.New("apply is halted on this node")
+	// ErrRemoved: the site has removed this node, or its folder comes from
+	// another site. It takes no part; to use the machine again, delete its data
+	// folder and join anew.
+	ErrRemoved = errors.New("node was removed from the site")
 	// ErrClosed: the group is closed or closing.
 	ErrClosed = errors.New("group is closed")
 	// ErrCorrupt: stored or received data does not match its checksum.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,26 +21,38 @@ const drainTimeout = 10 * time.Second
 // Group is one node's membership in the site's Raft group. All methods are
 // safe for concurrent use.
 //
-// Lock order: closeMu, then nothing; every other mutex of the package is a
-// leaf, except that runner.mu is held while the state machine is called and
-// waitList.mu is taken inside it.
+// Lock order: closeMu, instMu, runner.mu, then any other, which are leaves.
+// runner.mu is held while the state machine is called.
 type Group struct {
 	cfg     Config
 	id      string
 	log     *slog.Logger
 	metrics *metrics
 
-	store *logStore
-	snaps *snapshotStore
-	run   *runner
-	mux   *peerMux
-	disk  *diskWatch
-	bytes *byteGate
-	reads readRounds
+	store    *logStore
+	snaps    *snapshotStore
+	incoming *incoming
+	run      *runner
+	mux      *peerMux
+	client   *callClient
+	addrs    *addressBook
+	disk     *diskWatch
+	bytes    *byteGate
+	reads    readRounds
+	reports  reports
 
+	instMu        sync.Mutex // held while inst is replaced
 	inst          atomic.Pointer[instance]
 	leaderChanged broadcast
 	leaderSubs    leaderSubscribers
+
+	removed   atomic.Bool
+	removedCh chan struct{}
+
+	restoreMu    sync.Mutex
+	restoreIndex uint64 // last snapshot installed
+	restoreCount int    // how often in a row
+	expected     []string
 
 	stop  chan struct{} // closed when Close begins
 	loops sync.WaitGroup
@@ -60,11 +74,15 @@ type Group struct {
 // cannot be used; nothing is changed in that case.
 func Open(ctx context.Context, cfg Config, sm StateMachine) (*Group, error) {
 	cfg.EnsureDefaults()
+	cfg.Join = slices.Clone(cfg.Join) // the caller may reuse it
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
 	if err := makeDir(cfg.fs, cfg.Dir); err != nil {
 		return nil, fmt.Errorf("open consensus: %w", err)
+	}
+	if err := checkRemoved(&cfg); err != nil {
+		return nil, err
 	}
 	id, err := nodeID(cfg.fs, cfg.Dir, cfg.NodeID)
 	if err != nil {
@@ -74,7 +92,7 @@ func Open(ctx context.Context, cfg Config, sm StateMachine) (*Group, error) {
 		cfg: cfg, id: id, log: cfg.Logger.With("node", id), metrics: newMetrics(),
 		disk:  &diskWatch{fs: cfg.fs, dir: cfg.Dir, percent: cfg.StorageFullPercent},
 		bytes: &byteGate{capacity: maxBatchBytes},
-		stop:  make(chan struct{}),
+		stop:  make(chan struct{}), removedCh: make(chan struct{}),
 	}
 	if err := g.openStores(sm); err != nil {
 		return nil, err
@@ -96,9 +114,14 @@ func (g *Group) openStores(sm StateMachine) error {
 		return err
 	}
 	g.store = store
-	g.snaps, err = openSnapshotStore(store)
+	store.broken = g.cfg.broken
+	g.incoming = &incoming{fs: g.cfg.fs, dir: g.cfg.fs.PathJoin(g.cfg.Dir, "incoming")}
+	g.snaps, err = openSnapshotStore(store, g.incoming)
 	if err == nil {
-		g.run = newRunner(sm, g.log, g.metrics, g.snaps)
+		g.openRunner(sm)
+		err = g.finishInstall()
+	}
+	if err == nil {
 		err = g.checkState()
 	}
 	if err == nil {
@@ -108,6 +131,38 @@ func (g *Group) openStores(sm StateMachine) error {
 		return errors.Join(err, store.Close())
 	}
 	return nil
+}
+
+func (g *Group) openRunner(sm StateMachine) {
+	g.addrs = &addressBook{self: raft.ServerID(g.id)}
+	g.run = newRunner(sm, g.log, g.metrics, g.snaps)
+	g.run.broken = g.cfg.broken
+	g.run.onMembers = g.addrs.clear
+	g.run.installer = g.installed
+	g.run.restorer = g.applyRestore
+}
+
+// finishInstall does what a crash has interrupted, after checking the files
+// again, and remembers copies for a restore that may come.
+func (g *Group) finishInstall() error {
+	if err := g.removeOutgoing(); err != nil {
+		return err
+	}
+	if s := g.snaps.latest(); s != nil && s.Pending != "" {
+		if err := g.incoming.verify(s.Pending); err != nil {
+			return err
+		}
+		if err := g.install(s); err != nil {
+			return err
+		}
+	}
+	if err := g.resumeRestore(); err != nil {
+		return err
+	}
+	for _, ticket := range g.incoming.complete() {
+		g.expectRestore(ticket)
+	}
+	return g.incoming.clean(g.restoreTickets()...)
 }
 
 // checkState compares the state's index with the log and its snapshot.
@@ -148,12 +203,27 @@ func (g *Group) dropCoveredLog() error {
 	return g.store.DeleteRange(first, last)
 }
 
+// openPeers opens the peer port without serving it yet.
 func (g *Group) openPeers() error {
-	mux, err := listenPeers(g.cfg.PeerAddr, g.cfg.PeerAdvertise, g.log)
+	var secure *peerTLS
+	if !g.cfg.PeerInsecure {
+		var err error
+		if secure, err = openPeerTLS(g.cfg.PeerTLS, g.log); err != nil {
+			return err
+		}
+	}
+	mux, err := listenPeers(g.id, g.cfg.PeerAddr, g.cfg.PeerAdvertise, secure, g.log)
 	if err != nil {
 		return err
 	}
 	g.mux = mux
+	g.addrs.selfAddr = raft.ServerAddress(mux.advertise)
+	g.client = newCallClient(func(ctx context.Context, addr string) (net.Conn, error) {
+		return mux.dial(ctx, kindCalls, addr)
+	}, g.cfg.PeerTimeout, g.cfg.faults)
+	server := callServer{fn: g.answerCall, timeout: g.cfg.PeerTimeout}
+	mux.handle(kindCalls, server.serve)
+	mux.handle(kindSnapshot, g.receiveState)
 	return nil
 }
 
@@ -167,6 +237,8 @@ func (g *Group) start(ctx context.Context) error {
 	g.inst.Store(in)
 	g.mux.serve()
 	g.loops.Go(g.watchHealth)
+	g.loops.Go(g.announce)
+	g.loops.Go(g.exchangeReports)
 	if in.aloneInSite(raft.ServerID(g.id)) {
 		g.loops.Go(func() { g.electNow(in) })
 	}
@@ -193,8 +265,9 @@ func (g *Group) enter() error {
 func (g *Group) leave() { g.calls.Done() }
 
 // Close stops the node in the order that hashicorp/raft needs: no new calls,
-// answer those under way, let no peer in, raft, connections, loops, database.
-// It waits for everything it started and is idempotent.
+// answer those under way, hand over the leadership, let no peer in, raft,
+// connections, loops, database. It waits for everything it started and is
+// idempotent.
 func (g *Group) Close() error {
 	g.closeMu.Lock()
 	defer g.closeMu.Unlock()
@@ -204,14 +277,28 @@ func (g *Group) Close() error {
 	g.closed = true
 	close(g.stop)
 	g.run.waits.fail(ErrClosed)
+	g.client.close()
 	g.drain()
-	in := g.inst.Load()
-	in.stopNow()
+	g.instMu.Lock()
+	g.handOver(g.inst.Load())
+	g.inst.Load().stopNow()
+	g.instMu.Unlock()
 	err := g.mux.close()
 	g.loops.Wait()
 	g.leaderSubs.close()
 	g.closeErr = errors.Join(err, g.store.Close())
 	return g.closeErr
+}
+
+// handOver gives the leadership to another voter, so that the site need not
+// notice by silence that this node is gone.
+func (g *Group) handOver(in *instance) {
+	if in.raft.State() != raft.Leader || in.aloneInSite(raft.ServerID(g.id)) {
+		return
+	}
+	if err := in.raft.LeadershipTransfer().Error(); err != nil {
+		g.log.Warn("leadership could not be handed over", "error", err)
+	}
 }
 
 // drain refuses new calls and waits for those under way. Raft never answers

@@ -30,6 +30,9 @@ func (g *Group) raftConfig() *raft.Config {
 	c.SnapshotInterval = g.cfg.SnapshotInterval
 	c.NoLegacyTelemetry = true
 	c.Logger = newRaftLogger(g.log)
+	// A leader that is removed goes on as a follower without a vote; the group
+	// stops it once it has learnt about its removal.
+	c.ShutdownOnRemove = false
 	// The state is on disk and knows its index; raft only needs the metadata.
 	c.NoSnapshotRestoreOnStart = true
 	// RestoreCommittedLogs stays off: raft 1.8.0 then starts its scan for
@@ -40,7 +43,7 @@ func (g *Group) raftConfig() *raft.Config {
 // startInstance starts raft, after forming a new site where asked to.
 func (g *Group) startInstance() (*instance, error) {
 	cfg := g.raftConfig()
-	trans := newTransport(g.mux, nil, g.cfg.PeerTimeout, newRaftLogger(g.log))
+	trans := g.newTransport()
 	if err := g.bootstrapAlone(cfg, trans); err != nil {
 		_ = trans.close()
 		return nil, err
@@ -109,7 +112,7 @@ func (g *Group) electNow(in *instance) {
 		ID:              []byte(id),
 		Addr:            []byte(in.trans.LocalAddr()),
 	}}
-	target := raft.ServerAddress(g.mux.listener.Addr().String())
+	target := in.trans.LocalAddr()
 	if err := in.trans.TimeoutNow(id, target, req, new(raft.TimeoutNowResponse)); err != nil {
 		g.log.Debug("early election", "error", err)
 	}

@@ -44,10 +44,7 @@ type logStore struct {
 	db      *pebble.DB
 	dir     string
 	metrics *metrics
-	// skipSync leaves out every sync: a fault that the crash tests must catch.
-	skipSync bool
-	// hideMonotonic makes IsMonotonic lie: a fault that the tests must catch.
-	hideMonotonic bool
+	broken  mutation
 
 	// syncing counts the syncs under way and syncSince is when the first of
 	// them began or the last one ended, in Unix nanoseconds. The stall watchdog
@@ -175,7 +172,7 @@ func (s *logStore) Close() error {
 
 // IsMonotonic tells raft that this store has no gaps, so that raft empties the
 // log after it has installed a snapshot. Wrappers must forward it.
-func (s *logStore) IsMonotonic() bool { return !s.hideMonotonic }
+func (s *logStore) IsMonotonic() bool { return s.broken != mutationHideMonotonic }
 
 // FirstIndex implements raft.LogStore.
 func (s *logStore) FirstIndex() (uint64, error) {
@@ -306,7 +303,7 @@ func (s *logStore) commit(batch *pebble.Batch) error {
 }
 
 func (s *logStore) writeOptions() *pebble.WriteOptions {
-	if s.skipSync {
+	if s.broken == mutationNoSync {
 		return pebble.NoSync
 	}
 	return pebble.Sync

@@ -11,6 +11,9 @@ type metrics struct {
 	appendEntries prometheus.Histogram
 	applyEntries  prometheus.Histogram
 	leaderChanges prometheus.Counter
+	restores      prometheus.Counter
+	restarts      prometheus.Counter
+	mismatches    prometheus.Counter
 	halted        prometheus.Gauge
 }
 
@@ -25,15 +28,19 @@ func newMetrics() *metrics {
 			Namespace: "cairn", Subsystem: "raft", Name: name, Help: help, Buckets: buckets,
 		})
 	}
+	counter := func(name, help string) prometheus.Counter {
+		return prometheus.NewCounter(prometheus.CounterOpts{Namespace: "cairn", Subsystem: "raft", Name: name, Help: help})
+	}
 	return &metrics{
 		commitSeconds: histogram("commit_seconds", "Time from proposal to applied result on the proposing node.", latencyBuckets),
 		syncSeconds:   histogram("sync_seconds", "Time to write one batch of the log to disk.", latencyBuckets),
 		applySeconds:  histogram("apply_seconds", "Time the state machine took for one batch.", latencyBuckets),
 		appendEntries: histogram("append_entries", "Entries in one write of the log.", batchBuckets),
 		applyEntries:  histogram("apply_entries", "Entries in one batch of the state machine.", batchBuckets),
-		leaderChanges: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: "cairn", Subsystem: "raft", Name: "leader_changes_total", Help: "Changes of the leader seen by this node.",
-		}),
+		leaderChanges: counter("leader_changes_total", "Times this node began or stopped to lead."),
+		restores:      counter("restores_total", "States installed from a peer or a backup."),
+		restarts:      counter("restarts_total", "Times raft was started again after a restore loop."),
+		mismatches:    counter("state_mismatch_total", "Times another node's state hash differed from this node's."),
 		halted: prometheus.NewGauge(prometheus.GaugeOpts{
 			Namespace: "cairn", Subsystem: "raft", Name: "apply_halted", Help: "1 when this node no longer applies entries.",
 		}),
@@ -50,7 +57,8 @@ func (g *Group) Collectors() []prometheus.Collector {
 		}, value)
 	}
 	return []prometheus.Collector{
-		m.commitSeconds, m.syncSeconds, m.applySeconds, m.appendEntries, m.applyEntries, m.leaderChanges, m.halted,
+		m.commitSeconds, m.syncSeconds, m.applySeconds, m.appendEntries, m.applyEntries, m.leaderChanges,
+		m.restores, m.restarts, m.mismatches, m.halted,
 		gauge("leader", "1 when this node leads and has applied everything before its term.", func() float64 {
 			if g.IsLeader() {
 				return 1

@@ -12,14 +12,19 @@ import (
 	"time"
 )
 
-// Every connection to the peer port starts with peerMagic and one byte that
-// says what it carries.
+// Every connection to the peer port starts with peerMagic, one byte that says
+// what it carries and the 26 characters of the dialling node's id.
 var peerMagic = []byte("CAIRN\x01")
+
+const helloBytes = 6 + 1 + 26
 
 type streamKind byte
 
-// kindRaft carries raft's own requests.
-const kindRaft streamKind = 1
+const (
+	kindRaft     streamKind = 1 // raft's own requests
+	kindCalls    streamKind = 2 // forwarded commands, reads, membership
+	kindSnapshot streamKind = 3 // one snapshot's files
+)
 
 // helloTimeout bounds the handshake of an accepted connection.
 const helloTimeout = 5 * time.Second
@@ -27,18 +32,18 @@ const helloTimeout = 5 * time.Second
 // peerMux shares one TCP port among the protocols that nodes speak with each
 // other.
 type peerMux struct {
+	id        string
 	listener  net.Listener
 	advertise string
 	log       *slog.Logger
-	// secure wraps a raw connection of either side; nil leaves it plain.
-	secureServer func(net.Conn) net.Conn
-	secureClient func(net.Conn) net.Conn
+	// tls secures both sides of every connection; nil leaves it plain.
+	tls *peerTLS
 
 	wg sync.WaitGroup
 
 	mu       sync.Mutex
 	closed   bool
-	handlers map[streamKind]func(net.Conn)
+	handlers map[streamKind]func(*muxConn)
 	conns    map[*muxConn]struct{}
 }
 
@@ -47,6 +52,7 @@ type muxConn struct {
 	net.Conn
 	mux  *peerMux
 	kind streamKind
+	from string // node id of the peer, as it says
 }
 
 // Close closes the connection and lets the mux forget it.
@@ -59,7 +65,7 @@ func (c *muxConn) Close() error {
 
 // listenPeers opens the port. advertise is what peers dial; empty means the
 // address listened on.
-func listenPeers(addr, advertise string, log *slog.Logger) (*peerMux, error) {
+func listenPeers(id, addr, advertise string, tls *peerTLS, log *slog.Logger) (*peerMux, error) {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
 		return nil, fmt.Errorf("listen for peers: %w", err)
@@ -72,10 +78,12 @@ func listenPeers(addr, advertise string, log *slog.Logger) (*peerMux, error) {
 		advertise = l.Addr().String()
 	}
 	return &peerMux{
+		id:        id,
+		tls:       tls,
 		listener:  l,
 		advertise: advertise,
 		log:       log,
-		handlers:  map[streamKind]func(net.Conn){},
+		handlers:  map[streamKind]func(*muxConn){},
 		conns:     map[*muxConn]struct{}{},
 	}, nil
 }
@@ -106,7 +114,8 @@ func (m *peerMux) isClosed() bool {
 }
 
 // handle makes fn the owner of new connections of one kind; nil refuses them.
-func (m *peerMux) handle(kind streamKind, fn func(net.Conn)) {
+// fn may block: close waits for it.
+func (m *peerMux) handle(kind streamKind, fn func(*muxConn)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if fn == nil {
@@ -119,14 +128,14 @@ func (m *peerMux) handle(kind streamKind, fn func(net.Conn)) {
 // greet reads the greeting and hands the connection over.
 func (m *peerMux) greet(raw net.Conn) {
 	conn := raw
-	if m.secureServer != nil {
-		conn = m.secureServer(raw)
+	if m.tls != nil {
+		conn = m.tls.server(raw)
 	}
 	c := &muxConn{Conn: conn, mux: m}
 	if !m.track(c) {
 		return
 	}
-	hello := make([]byte, len(peerMagic)+1)
+	hello := make([]byte, helloBytes)
 	_ = conn.SetDeadline(time.Now().Add(helloTimeout))
 	if _, err := io.ReadFull(conn, hello); err != nil || !bytes.Equal(hello[:len(peerMagic)], peerMagic) {
 		m.log.Debug("peer connection refused", "remote", raw.RemoteAddr().String(), "error", err)
@@ -136,6 +145,7 @@ func (m *peerMux) greet(raw net.Conn) {
 	_ = conn.SetDeadline(time.Time{})
 	m.mu.Lock()
 	c.kind = streamKind(hello[len(peerMagic)])
+	c.from = string(hello[len(peerMagic)+1:])
 	fn := m.handlers[c.kind]
 	m.mu.Unlock()
 	if fn == nil {
@@ -165,13 +175,14 @@ func (m *peerMux) dial(ctx context.Context, kind streamKind, addr string) (net.C
 	if err != nil {
 		return nil, err
 	}
-	if m.secureClient != nil {
-		conn = m.secureClient(conn)
+	if m.tls != nil {
+		conn = m.tls.client(conn)
 	}
 	if deadline, ok := ctx.Deadline(); ok {
 		_ = conn.SetDeadline(deadline)
 	}
-	if _, err := conn.Write(append(bytes.Clone(peerMagic), byte(kind))); err != nil {
+	hello := append(bytes.Clone(peerMagic), byte(kind))
+	if _, err := conn.Write(append(hello, m.id...)); err != nil {
 		return nil, errors.Join(fmt.Errorf("greet peer %s: %w", addr, err), conn.Close())
 	}
 	_ = conn.SetDeadline(time.Time{})

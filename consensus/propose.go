@@ -18,36 +18,62 @@ import (
 // ErrOutcomeUnknown when the command may still be applied, also when ctx ends
 // after it was handed on.
 func (g *Group) Propose(ctx context.Context, command []byte) (Result, error) {
-	return g.propose(ctx, command, false)
+	return g.propose(ctx, proposal{data: command})
 }
 
 // ProposeFreeing is Propose for commands that free space, such as deletes:
 // they are accepted although the disk is full.
 func (g *Group) ProposeFreeing(ctx context.Context, command []byte) (Result, error) {
-	return g.propose(ctx, command, true)
+	return g.propose(ctx, proposal{data: command, freeing: true})
 }
 
-func (g *Group) propose(ctx context.Context, command []byte, freeing bool) (Result, error) {
+// proposal is what travels to the leader.
+type proposal struct {
+	data []byte
+	// extensions mark entries that the group itself interprets.
+	extensions []byte
+	// freeing proposals pass when the disk is full.
+	freeing bool
+}
+
+func (p proposal) method() byte {
 	switch {
-	case len(command) == 0:
+	case p.extensions != nil:
+		return methodProposeRestore
+	case p.freeing:
+		return methodProposeFreeing
+	default:
+		return methodPropose
+	}
+}
+
+func (g *Group) propose(ctx context.Context, p proposal) (Result, error) {
+	switch {
+	case len(p.data) == 0:
 		return Result{}, ErrEmptyCommand
-	case len(command) > MaxCommandBytes:
-		return Result{}, fmt.Errorf("%w: %d bytes", ErrTooLarge, len(command))
+	case len(p.data) > MaxCommandBytes:
+		return Result{}, fmt.Errorf("%w: %d bytes", ErrTooLarge, len(p.data))
 	}
 	if err := g.enter(); err != nil {
 		return Result{}, err
 	}
 	defer g.leave()
 	start := time.Now()
+	res, err := g.proposeWith(ctx, p)
+	if err == nil {
+		g.metrics.commitSeconds.Observe(time.Since(start).Seconds())
+	}
+	return res, err
+}
+
+// proposeWith finds the leader and waits for the result.
+func (g *Group) proposeWith(ctx context.Context, p proposal) (Result, error) {
 	wait, cancel := context.WithTimeout(ctx, g.cfg.LeaderWait)
 	defer cancel()
 	for {
 		changed := g.leaderChanged.next()
-		res, err := g.proposeOnce(ctx, command, freeing)
+		res, err := g.proposeOnce(ctx, p)
 		if !errors.Is(err, ErrNotLeader) && !errors.Is(err, ErrNoLeader) {
-			if err == nil {
-				g.metrics.commitSeconds.Observe(time.Since(start).Seconds())
-			}
 			return res, err
 		}
 		if waitErr := g.awaitChange(wait, changed); waitErr != nil {
@@ -85,27 +111,27 @@ func noLeaderError(ctx context.Context, last, waited error) error {
 	return errors.Join(last, ctx.Err())
 }
 
-// proposeOnce sends command to the leader known now.
-func (g *Group) proposeOnce(ctx context.Context, command []byte, freeing bool) (Result, error) {
+// proposeOnce sends a proposal to the leader known now.
+func (g *Group) proposeOnce(ctx context.Context, p proposal) (Result, error) {
 	if err := g.run.haltReason(); err != nil {
 		return Result{}, err
 	}
+	if g.removed.Load() {
+		return Result{}, ErrRemoved
+	}
 	r := g.inst.Load().raft
 	if r.State() == raft.Leader {
-		return g.proposeHere(ctx, r, command, freeing)
+		return g.proposeHere(ctx, r, p)
 	}
-	if addr, _ := r.LeaderWithID(); addr == "" {
-		return Result{}, ErrNoLeader
-	}
-	return Result{}, ErrNotLeader
+	return g.forward(ctx, p)
 }
 
-// proposeHere appends command to this node's log as its leader.
-func (g *Group) proposeHere(ctx context.Context, r *raft.Raft, command []byte, freeing bool) (Result, error) {
-	if !freeing && g.disk.full() {
+// proposeHere appends a proposal to this node's log as its leader.
+func (g *Group) proposeHere(ctx context.Context, r *raft.Raft, p proposal) (Result, error) {
+	if !p.freeing && g.disk.full() {
 		return Result{}, fmt.Errorf("%w: %.0f %% of the disk are used", ErrStorageFull, g.disk.usedRatio()*100)
 	}
-	if err := g.bytes.enter(ctx, len(command)); err != nil {
+	if err := g.bytes.enter(ctx, len(p.data)); err != nil {
 		return Result{}, err
 	}
 	type answer struct {
@@ -116,8 +142,8 @@ func (g *Group) proposeHere(ctx context.Context, r *raft.Raft, command []byte, f
 	g.calls.Add(1) // the caller's own registration keeps this legal
 	go func() {
 		defer g.leave()
-		defer g.bytes.leave(len(command))
-		res, err := applyAndWait(r, command)
+		defer g.bytes.leave(len(p.data))
+		res, err := applyAndWait(r, p)
 		done <- answer{res, err}
 	}()
 	select {
@@ -128,9 +154,9 @@ func (g *Group) proposeHere(ctx context.Context, r *raft.Raft, command []byte, f
 	}
 }
 
-// applyAndWait gives command to raft and waits for its result.
-func applyAndWait(r *raft.Raft, command []byte) (Result, error) {
-	f := r.ApplyLog(raft.Log{Data: command}, 0)
+// applyAndWait gives a proposal to raft and waits for its result.
+func applyAndWait(r *raft.Raft, p proposal) (Result, error) {
+	f := r.ApplyLog(raft.Log{Data: p.data, Extensions: p.extensions}, 0)
 	if err := f.Error(); err != nil {
 		return Result{}, proposeError(err)
 	}

@@ -2,6 +2,7 @@ package consensus
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"sync"
@@ -99,31 +100,95 @@ func (s *readRounds) loop(g *Group) {
 	}
 }
 
+// readIndexOnce is one round, here or at the leader. A round at the leader is
+// bounded, because the callers' contexts are not known here.
 func (g *Group) readIndexOnce() (uint64, error) {
-	r := g.inst.Load().raft
-	if r.State() != raft.Leader {
-		if addr, _ := r.LeaderWithID(); addr == "" {
-			return 0, ErrNoLeader
-		}
-		return 0, ErrNotLeader
+	if err := g.run.haltReason(); err != nil {
+		return 0, err
 	}
-	return g.readIndexHere(r)
+	if g.removed.Load() {
+		return 0, ErrRemoved
+	}
+	r := g.inst.Load().raft
+	ctx, cancel := context.WithTimeout(context.Background(), g.cfg.PeerTimeout)
+	defer cancel()
+	if r.State() == raft.Leader {
+		return g.readIndexHere(ctx, r)
+	}
+	return g.readIndexThere(ctx)
 }
 
 // readIndexHere is the leader's part. The commit index is only known to be up
 // to date once an entry of the own term is committed, and it has to be read
 // before the round that proves the leadership.
-func (g *Group) readIndexHere(r *raft.Raft) (uint64, error) {
+func (g *Group) readIndexHere(ctx context.Context, r *raft.Raft) (uint64, error) {
 	term := r.CurrentTerm()
 	if g.run.term.Load() != term {
 		return 0, fmt.Errorf("%w: nothing of term %d is committed yet", ErrNotLeader, term)
 	}
 	index := r.CommitIndex()
-	if err := r.VerifyLeader().Error(); err != nil {
+	if err := g.confirmLeader(ctx, r, term); err != nil {
 		return 0, fmt.Errorf("%w: %w", ErrNotLeader, err)
 	}
 	if r.CurrentTerm() != term {
 		return 0, fmt.Errorf("%w: term %d is over", ErrNotLeader, term)
 	}
 	return index, nil
+}
+
+// confirmLeader proves that no later leader existed when the call began.
+//
+// Raft counts answers of nonvoters towards the quorum in VerifyLeader, so a
+// leader cut off together with a joining node would confirm itself. With a
+// nonvoter in the configuration the voters are asked for their term instead:
+// a majority in the own term rules out a majority that elected another leader.
+func (g *Group) confirmLeader(ctx context.Context, r *raft.Raft, term uint64) error {
+	if g.cfg.broken == mutationNoVerify {
+		return nil
+	}
+	f := r.GetConfiguration()
+	if err := f.Error(); err != nil {
+		return err
+	}
+	var voters []raft.Server
+	servers := f.Configuration().Servers
+	for _, s := range servers {
+		if s.Suffrage == raft.Voter {
+			voters = append(voters, s)
+		}
+	}
+	if len(voters) == len(servers) {
+		return r.VerifyLeader().Error()
+	}
+	return g.confirmTerm(ctx, voters, term)
+}
+
+// confirmTerm returns nil once a majority of voters is in term.
+func (g *Group) confirmTerm(ctx context.Context, voters []raft.Server, term uint64) error {
+	answers := make(chan bool, len(voters))
+	ask := func(s raft.Server) bool {
+		if string(s.ID) == g.id {
+			return true
+		}
+		body, err := g.client.call(ctx, g.addrs.resolve(s.ID, s.Address), methodTerm, nil)
+		return err == nil && len(body) == 8 && binary.BigEndian.Uint64(body) == term
+	}
+	for _, s := range voters {
+		g.calls.Add(1) // the caller's own registration keeps this legal
+		go func() {
+			defer g.leave()
+			answers <- ask(s)
+		}()
+	}
+	yes, no := 0, 0
+	for yes <= len(voters)/2 {
+		if <-answers {
+			yes++
+			continue
+		}
+		if no++; no >= (len(voters)+1)/2 {
+			return fmt.Errorf("no majority of voters in term %d", term)
+		}
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package consensus
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -20,11 +21,16 @@ type runner struct {
 	metrics *metrics
 	snaps   *snapshotStore
 	waits   waitList
-	// onHalt is called once, from the goroutine that applies.
-	onHalt func(error)
-	// noSkip applies entries again that the state already has: a fault that the
-	// tests must catch.
-	noSkip bool
+	// hashes is empty when the state machine is no StateHasher.
+	hasher StateHasher
+	hashes hashLog
+	// onMembers is called when an entry that changes the members is applied.
+	onMembers func()
+	// installer puts received files in place, restorer does what a restore
+	// entry says.
+	installer func(*snapshotRecord) error
+	restorer  func(*raft.Log) ([]byte, error)
+	broken    mutation
 
 	applied atomic.Uint64
 	term    atomic.Uint64 // term of the last entry applied
@@ -46,7 +52,8 @@ type applyResult struct {
 var errAppliedBefore = fmt.Errorf("applied before: %w", ErrOutcomeUnknown)
 
 func newRunner(sm StateMachine, log *slog.Logger, m *metrics, snaps *snapshotStore) *runner {
-	r := &runner{sm: sm, log: log, metrics: m, snaps: snaps, onHalt: func(error) {}}
+	r := &runner{sm: sm, log: log, metrics: m, snaps: snaps, onMembers: func() {}}
+	r.hasher, _ = sm.(StateHasher)
 	r.refresh()
 	return r
 }
@@ -69,19 +76,38 @@ func (r *runner) ApplyBatch(entries []*raft.Log) []any {
 	defer r.mu.Unlock()
 	results := make([]any, len(entries))
 	for start := 0; start < len(entries); {
-		if entries[start].Index <= r.applied.Load() && !r.noSkip {
+		if entries[start].Index <= r.applied.Load() && r.broken != mutationNoSkip {
 			results[start] = applyResult{err: errAppliedBefore}
 			start++
 			continue
 		}
 		end := start + 1
-		for end < len(entries) && entries[end].Index == entries[end-1].Index+1 && entries[end].Term == entries[start].Term {
+		for end < len(entries) && continues(entries[end-1], entries[end]) {
 			end++
 		}
+		r.noteHashLocked(entries[start].Index)
 		r.applyRunLocked(entries[start:end], results[start:end])
 		start = end
 	}
 	return results
+}
+
+// continues reports whether next goes to the state machine in one call with
+// prev. A call never crosses a boundary at which the state's hash is noted.
+// An entry that the group itself interprets stands alone.
+func continues(prev, next *raft.Log) bool {
+	return next.Index == prev.Index+1 && next.Term == prev.Term && prev.Index%hashEvery != 0 &&
+		len(prev.Extensions) == 0 && len(next.Extensions) == 0
+}
+
+// noteHashLocked notes the state's hash when next is the first entry after a
+// boundary.
+func (r *runner) noteHashLocked(next uint64) {
+	boundary := (next - 1) / hashEvery * hashEvery
+	if r.hasher == nil || boundary == 0 || boundary < r.applied.Load() || r.halted.Load() != nil {
+		return
+	}
+	r.hashes.note(boundary, r.hasher.StateHash())
 }
 
 func (r *runner) applyRunLocked(run []*raft.Log, results []any) {
@@ -95,12 +121,15 @@ func (r *runner) applyRunLocked(run []*raft.Log, results []any) {
 		if !e.AppendedAt.IsZero() {
 			times[i] = e.AppendedAt.UnixMilli()
 		}
-		if e.Type == raft.LogCommand && len(e.Data) > 0 {
+		switch {
+		case e.Type == raft.LogConfiguration:
+			r.onMembers()
+		case e.Type == raft.LogCommand && len(e.Data) > 0:
 			commands[i] = e.Data
 		}
 	}
 	start := time.Now()
-	values, err := r.sm.Apply(run[0].Index, run[0].Term, times, commands)
+	values, err := r.callLocked(run, times, commands)
 	r.metrics.applySeconds.Observe(time.Since(start).Seconds())
 	r.metrics.applyEntries.Observe(float64(len(run)))
 	last := run[len(run)-1]
@@ -121,10 +150,28 @@ func (r *runner) applyRunLocked(run []*raft.Log, results []any) {
 	r.waits.advance(last.Index)
 }
 
+func (r *runner) callLocked(run []*raft.Log, times []int64, commands [][]byte) ([][]byte, error) {
+	if bytes.Equal(run[0].Extensions, controlRestore) {
+		value, err := r.restorer(run[0])
+		return [][]byte{value}, err
+	}
+	if len(run[0].Extensions) > 0 {
+		return nil, fmt.Errorf("entry of unknown kind %x: a newer version is needed", run[0].Extensions)
+	}
+	return r.sm.Apply(run[0].Index, run[0].Term, times, commands)
+}
+
 func fill(results []any, err error) {
 	for i := range results {
 		results[i] = applyResult{err: err}
 	}
+}
+
+// halt stops apply for good, from any goroutine.
+func (r *runner) halt(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.haltLocked(err)
 }
 
 // haltLocked stops apply for good. The first reason stays.
@@ -136,7 +183,6 @@ func (r *runner) haltLocked(err error) {
 	r.metrics.halted.Set(1)
 	r.log.Error("apply is halted on this node; an operator has to act", "error", err)
 	r.waits.fail(h.err)
-	r.onHalt(h.err)
 }
 
 // haltReason is nil while entries are applied.
@@ -156,10 +202,14 @@ func (r *runner) Snapshot() (raft.FSMSnapshot, error) {
 	return thinSnapshot{r}, nil
 }
 
-// Restore implements raft.FSM: it installs the files that were received with
+// Restore implements raft.FSM: it installs the files that were received for
 // the snapshot that raft has just stored.
 func (r *runner) Restore(source io.ReadCloser) error {
-	return errors.Join(errors.New("restore snapshot: nothing was received"), source.Close())
+	record := r.snaps.latest()
+	if record == nil {
+		return errors.Join(errors.New("restore: no snapshot is stored"), source.Close())
+	}
+	return errors.Join(r.installer(record), source.Close())
 }
 
 // thinSnapshot makes the state durable and stores no data.

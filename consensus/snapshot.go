@@ -1,11 +1,11 @@
 package consensus
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 
 	"github.com/hashicorp/raft"
@@ -32,7 +32,7 @@ const snapshotRecordVersion = 1
 
 func (r *snapshotRecord) id() string { return fmt.Sprintf("%d-%d", r.Term, r.Index) }
 
-func (r *snapshotRecord) meta(size int64) *raft.SnapshotMeta {
+func (r *snapshotRecord) meta() *raft.SnapshotMeta {
 	return &raft.SnapshotMeta{
 		Version:            raft.SnapshotVersionMax,
 		ID:                 r.id(),
@@ -40,13 +40,14 @@ func (r *snapshotRecord) meta(size int64) *raft.SnapshotMeta {
 		Term:               r.Term,
 		Configuration:      raft.DecodeConfiguration(r.Configuration),
 		ConfigurationIndex: r.ConfigurationIndex,
-		Size:               size,
+		Size:               ticketBytes,
 	}
 }
 
 // snapshotStore implements raft.SnapshotStore with at most one snapshot.
 type snapshotStore struct {
-	store *logStore
+	store    *logStore
+	incoming *incoming
 
 	mu     sync.Mutex
 	record *snapshotRecord // nil when there is none; never changed in place
@@ -54,8 +55,8 @@ type snapshotStore struct {
 
 var _ raft.SnapshotStore = (*snapshotStore)(nil)
 
-func openSnapshotStore(store *logStore) (*snapshotStore, error) {
-	s := &snapshotStore{store: store}
+func openSnapshotStore(store *logStore, in *incoming) (*snapshotStore, error) {
+	s := &snapshotStore{store: store, incoming: in}
 	value, err := store.read([]byte{keySnapshot})
 	if errors.Is(err, errNotFound) {
 		return s, nil
@@ -117,22 +118,28 @@ func (s *snapshotStore) List() ([]*raft.SnapshotMeta, error) {
 	if record == nil {
 		return nil, nil
 	}
-	return []*raft.SnapshotMeta{record.meta(0)}, nil
+	return []*raft.SnapshotMeta{record.meta()}, nil
 }
 
-// Open implements raft.SnapshotStore.
+// Open implements raft.SnapshotStore. There is nothing to read: the transport
+// sends the files of the present state, and to raft only the ticket of the copy
+// that the follower has received.
 func (s *snapshotStore) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, error) {
 	record := s.latest()
 	if record == nil || record.id() != id {
 		return nil, nil, fmt.Errorf("open snapshot %s: not found", id)
 	}
-	return record.meta(0), io.NopCloser(bytes.NewReader(nil)), nil
+	return record.meta(), io.NopCloser(strings.NewReader(noTicket)), nil
 }
 
 // snapshotSink collects one snapshot. It implements raft.SnapshotSink.
+//
+// A snapshot of the own state gets no data. One that a leader sends gets the
+// ticket of the copy that came before it.
 type snapshotSink struct {
 	store  *snapshotStore
 	record snapshotRecord
+	ticket []byte
 	done   bool
 }
 
@@ -141,7 +148,11 @@ func (s *snapshotSink) ID() string { return s.record.id() }
 
 // Write implements raft.SnapshotSink.
 func (s *snapshotSink) Write(p []byte) (int, error) {
-	return 0, fmt.Errorf("write snapshot %s: unexpected data", s.ID())
+	if len(s.ticket)+len(p) > ticketBytes {
+		return 0, fmt.Errorf("write snapshot %s: more than a ticket", s.ID())
+	}
+	s.ticket = append(s.ticket, p...)
+	return len(p), nil
 }
 
 // Close implements raft.SnapshotSink. The snapshot counts once it returns nil;
@@ -151,6 +162,18 @@ func (s *snapshotSink) Close() error {
 		return nil
 	}
 	s.done = true
+	if ticket := string(s.ticket); ticket != "" && ticket != noTicket {
+		m, err := s.store.incoming.manifest(ticket)
+		if err != nil {
+			return fmt.Errorf("store snapshot %s: %w", s.ID(), err)
+		}
+		if m.Index < s.record.Index {
+			return fmt.Errorf("store snapshot %s: received state has only index %d: %w", s.ID(), m.Index, ErrCorrupt)
+		}
+		s.record.Pending = ticket
+		s.record.StateIndex = m.Index
+	}
+	s.record.StateIndex = max(s.record.StateIndex, s.record.Index)
 	return s.store.put(&s.record)
 }
 

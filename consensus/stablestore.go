@@ -72,3 +72,17 @@ func (s *logStore) read(key []byte) ([]byte, error) {
 	value = append([]byte(nil), value...)
 	return value, closer.Close()
 }
+
+// remove deletes one value and waits for the sync.
+func (s *logStore) remove(key []byte) error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.closed {
+		return ErrClosed
+	}
+	batch := s.db.NewBatch()
+	if err := batch.Delete(key, nil); err != nil {
+		return errors.Join(err, batch.Close())
+	}
+	return errors.Join(s.commit(batch), batch.Close())
+}

@@ -1,6 +1,10 @@
 package consensus
 
-import "github.com/hashicorp/raft"
+import (
+	"time"
+
+	"github.com/hashicorp/raft"
+)
 
 // Roles of a node as shown in NodeStatus.
 const (
@@ -71,8 +75,11 @@ func (g *Group) nodeStatus(m raft.Server, s Status) NodeStatus {
 	}
 	if n.ID == g.id {
 		n.Applied = s.Applied
-		n.Lag = s.Commit - min(s.Commit, s.Applied)
 		n.Healthy = s.Halted == "" && s.Leader != ""
+	} else if h, ok := g.reports.latest(n.ID); ok {
+		n.Applied = h.Applied
+		n.Healthy = !h.Halted && time.Since(h.at) <= 3*g.reportInterval()
 	}
+	n.Lag = s.Commit - min(s.Commit, n.Applied)
 	return n
 }

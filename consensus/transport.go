@@ -3,7 +3,9 @@ package consensus
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
+	"strings"
 	"sync"
 	"time"
 
@@ -22,6 +24,13 @@ type transport struct {
 	*raft.NetworkTransport
 	layer *streamLayer
 	gate  gate
+	fault *faults
+	// sendState brings the state to a follower ahead of raft's own request and
+	// returns the ticket of the copy. It ends when quit is done.
+	sendState func(ctx context.Context, addr string, index uint64) (ticket string, err error)
+	addresses *addressBook
+	quit      context.Context
+	stop      context.CancelFunc
 }
 
 // gate lets callers through until it is closed.
@@ -48,19 +57,25 @@ func (g *gate) shut() {
 	g.closed = true
 }
 
-func newTransport(mux *peerMux, addresses raft.ServerAddressProvider, timeout time.Duration, logger *raftLogger) *transport {
-	layer := newStreamLayer(mux)
-	return &transport{
-		layer: layer,
-		NetworkTransport: raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
-			ServerAddressProvider:   addresses,
-			Logger:                  logger,
-			Stream:                  layer,
-			MaxPool:                 4,
-			Timeout:                 timeout,
-			MsgpackUseNewTimeFormat: true,
-		}),
-	}
+// raftTimeoutScale makes raft wait long enough for the installation of a state:
+// raft multiplies its timeout by the bytes it sends, which are only a ticket,
+// divided by this. With 26 bytes that is 13 timeouts.
+const raftTimeoutScale = 2
+
+func (g *Group) newTransport() *transport {
+	layer := newStreamLayer(g.mux)
+	t := &transport{layer: layer, fault: g.cfg.faults, sendState: g.sendState, addresses: g.addrs}
+	t.quit, t.stop = context.WithCancel(context.Background())
+	t.NetworkTransport = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
+		ServerAddressProvider:   g.addrs,
+		Logger:                  newRaftLogger(g.log),
+		Stream:                  layer,
+		MaxPool:                 4,
+		Timeout:                 g.cfg.PeerTimeout,
+		MsgpackUseNewTimeFormat: true,
+	})
+	t.TimeoutScale = raftTimeoutScale
+	return t
 }
 
 // SetHeartbeatHandler implements raft.Transport.
@@ -75,11 +90,60 @@ func (t *transport) SetHeartbeatHandler(fn func(raft.RPC)) {
 // AppendEntries implements raft.Transport.
 func (t *transport) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
 	limitEntries(args)
-	return t.NetworkTransport.AppendEntries(id, target, args, resp)
+	return t.send(id, target, func() error { return t.NetworkTransport.AppendEntries(id, target, args, resp) })
+}
+
+// RequestVote implements raft.Transport.
+func (t *transport) RequestVote(id raft.ServerID, target raft.ServerAddress, args *raft.RequestVoteRequest, resp *raft.RequestVoteResponse) error {
+	return t.send(id, target, func() error { return t.NetworkTransport.RequestVote(id, target, args, resp) })
+}
+
+// RequestPreVote implements raft.WithPreVote.
+func (t *transport) RequestPreVote(id raft.ServerID, target raft.ServerAddress, args *raft.RequestPreVoteRequest, resp *raft.RequestPreVoteResponse) error {
+	return t.send(id, target, func() error { return t.NetworkTransport.RequestPreVote(id, target, args, resp) })
+}
+
+// TimeoutNow implements raft.Transport.
+func (t *transport) TimeoutNow(id raft.ServerID, target raft.ServerAddress, args *raft.TimeoutNowRequest, resp *raft.TimeoutNowResponse) error {
+	return t.send(id, target, func() error { return t.NetworkTransport.TimeoutNow(id, target, args, resp) })
+}
+
+// InstallSnapshot implements raft.Transport. The files travel first, outside
+// of raft, so that the follower's main loop is not blocked by the transfer and
+// a hanging one is noticed by its silence; raft then carries only the ticket.
+func (t *transport) InstallSnapshot(id raft.ServerID, target raft.ServerAddress, args *raft.InstallSnapshotRequest, resp *raft.InstallSnapshotResponse, _ io.Reader) error {
+	ticket, err := t.sendState(t.quit, t.addresses.resolve(id, target), args.LastLogIndex)
+	if err != nil {
+		return err
+	}
+	return t.send(id, target, func() error {
+		return t.NetworkTransport.InstallSnapshot(id, target, args, resp, strings.NewReader(ticket))
+	})
+}
+
+// send runs one request through the tests' faults.
+func (t *transport) send(id raft.ServerID, target raft.ServerAddress, request func() error) error {
+	if t.fault == nil {
+		return request()
+	}
+	addr := t.addresses.resolve(id, target)
+	if err := t.fault.request(addr); err != nil {
+		return err
+	}
+	if t.fault.twice() {
+		_ = request()
+	}
+	if err := request(); err != nil {
+		return err
+	}
+	return t.fault.answer(addr)
 }
 
 // AppendEntriesPipeline implements raft.Transport.
 func (t *transport) AppendEntriesPipeline(id raft.ServerID, target raft.ServerAddress) (raft.AppendPipeline, error) {
+	if t.fault != nil {
+		return nil, raft.ErrPipelineReplicationNotSupported
+	}
 	p, err := t.NetworkTransport.AppendEntriesPipeline(id, target)
 	if err != nil {
 		return nil, err
@@ -110,6 +174,7 @@ func limitEntries(args *raft.AppendEntriesRequest) {
 
 // shut lets no request in any more and waits for heartbeats under way.
 func (t *transport) shut() {
+	t.stop()
 	_ = t.layer.Close()
 	t.gate.shut()
 	t.layer.mux.closeKind(kindRaft)
@@ -134,7 +199,7 @@ type streamLayer struct {
 
 func newStreamLayer(mux *peerMux) *streamLayer {
 	l := &streamLayer{mux: mux, conns: make(chan net.Conn), done: make(chan struct{})}
-	mux.handle(kindRaft, func(c net.Conn) {
+	mux.handle(kindRaft, func(c *muxConn) {
 		select {
 		case l.conns <- c:
 		case <-l.done:

@@ -1,0 +1,193 @@
+package consensus
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"testing"
+	"testing/iotest"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+func backupOf(t *testing.T, n *testNode) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	m, err := n.Backup(testContext(t), &out, "site", 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Site != "site" || m.Epoch != 7 || m.Index == 0 || len(m.Files) == 0 {
+		t.Errorf("manifest: %+v", m)
+	}
+	return out.Bytes()
+}
+
+func TestBackupAndRestoreIntoTheRunningSite(t *testing.T) {
+	c := newCluster(t, 3, nil)
+	c.incs(c.leader(), 10)
+	backup := backupOf(t, c.nodes[c.leader()])
+	if m, err := InspectBackup(bytes.NewReader(backup)); err != nil || m.Epoch != 7 {
+		t.Fatalf("inspect: %+v, %v", m, err)
+	}
+	c.incs(c.leader(), 10)
+	before := c.nodes[0].Applied()
+	asked := c.nodes[c.follower()]
+	res, err := asked.Restore(testContext(t), bytes.NewReader(backup), kvCommand{Op: "set", Key: "epoch", Value: "8"}.encode())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Index <= before {
+		t.Errorf("index went back from %d to %d", before, res.Index)
+	}
+	c.equalStates()
+	for i, n := range c.nodes {
+		if got := n.kv.value("n") + " " + n.kv.value("epoch"); got != "10 8" {
+			t.Errorf("node %d: got %q, want 10 8", i, got)
+		}
+	}
+	c.incs(c.follower(), 1)
+	c.eventually("the log to be compacted", func() bool {
+		first, _ := logBounds(t, c.nodes[0])
+		return first == 0 || first > res.Index
+	})
+	c.eventually("the copies to be removed", c.noCopies)
+	for i := range c.nodes {
+		c.stop(i)
+	}
+	for i := range c.nodes {
+		c.start(i)
+	}
+	c.equalStates()
+	if got := c.nodes[0].kv.value("n"); got != "11" {
+		t.Errorf("after a restart: got %s, want 11", got)
+	}
+	// A node that starts from nothing gets the restored state, not the past.
+	victim := c.follower()
+	c.stop(victim)
+	c.fs[victim] = vfs.NewMem()
+	n := c.start(victim)
+	c.eventually("the wiped node", func() bool { return votersOf(n) == 3 && n.kv.value("n") == "11" })
+	c.equalStates()
+}
+
+func TestRestoreIntoAnEmptySite(t *testing.T) {
+	first := startNode(t, vfs.NewMem(), nil)
+	for range 30 {
+		first.do(kvCommand{Op: "inc", Key: "n"})
+	}
+	backup := backupOf(t, first)
+	fs := vfs.NewMem()
+	second := startNode(t, fs, nil)
+	if _, err := second.Restore(testContext(t), bytes.NewReader(backup), nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := second.do(kvCommand{Op: "inc", Key: "n"}); string(got.Value) != "31" {
+		t.Errorf("counter: got %s, want 31", got.Value)
+	}
+	second.close()
+	second = startNode(t, fs, nil)
+	if got := second.do(kvCommand{Op: "inc", Key: "n"}); string(got.Value) != "32" {
+		t.Errorf("counter after a restart: got %s, want 32", got.Value)
+	}
+}
+
+func TestRestoreNeedsEveryMember(t *testing.T) {
+	c := newCluster(t, 3, nil)
+	c.incs(c.leader(), 3)
+	backup := backupOf(t, c.nodes[0])
+	c.incs(c.leader(), 1)
+	c.stop(c.follower())
+	if _, err := c.nodes[c.leader()].Restore(testContext(t), bytes.NewReader(backup), nil); err == nil {
+		t.Fatal("restored although a member was down")
+	}
+	c.equalStates()
+	if got := c.nodes[c.leader()].kv.value("n"); got != "4" {
+		t.Errorf("counter: got %s, want 4", got)
+	}
+}
+
+// TestDamagedBackupChangesNothing cuts a backup everywhere and flips bytes.
+func TestDamagedBackupChangesNothing(t *testing.T) {
+	n := startNode(t, vfs.NewMem(), nil)
+	n.do(kvCommand{Op: "set", Key: "a", Value: "old"})
+	backup := backupOf(t, n)
+	n.do(kvCommand{Op: "set", Key: "a", Value: "new"})
+	applied := n.Applied()
+	step := max(1, len(backup)/40)
+	for at := 0; at < len(backup); at += step {
+		flipped := bytes.Clone(backup)
+		flipped[at] ^= 0x20
+		for name, data := range map[string][]byte{"cut": backup[:at], "flipped": flipped} {
+			if _, err := InspectBackup(bytes.NewReader(data)); err == nil {
+				t.Errorf("%s at %d of %d: inspected without an error", name, at, len(backup))
+			}
+			if _, err := n.Restore(testContext(t), bytes.NewReader(data), nil); err == nil {
+				t.Fatalf("%s at %d of %d: restored", name, at, len(backup))
+			}
+		}
+	}
+	if n.Applied() != applied || n.kv.value("a") != "new" {
+		t.Errorf("state changed: index %d, value %s", n.Applied(), n.kv.value("a"))
+	}
+	_, err := n.Restore(testContext(t), iotest.TimeoutReader(iotest.OneByteReader(bytes.NewReader(backup))), nil)
+	if !errors.Is(err, iotest.ErrTimeout) {
+		t.Errorf("reader that fails: got %v", err)
+	}
+}
+
+func TestBackupStops(t *testing.T) {
+	n := startNode(t, vfs.NewMem(), nil)
+	n.do(kvCommand{Op: "set", Key: "a"})
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := n.Backup(ctx, io.Discard, "", 0); !errors.Is(err, context.Canceled) {
+		t.Errorf("backup: got %v", err)
+	}
+	if names, err := n.fs.List("raft/outgoing"); err != nil || len(names) > 0 {
+		t.Errorf("left behind: %v, %v", names, err)
+	}
+}
+
+// TestManifestNamesStayInside refuses archives that write elsewhere.
+func TestManifestNamesStayInside(t *testing.T) {
+	for _, name := range []string{"", ".", "..", "../x", "a/b", `a\b`, "a\x00"} {
+		m := Manifest{Format: archiveFormat, Files: []ManifestFile{{Name: name}}}
+		if err := m.check(); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("name %q: got %v", name, err)
+		}
+	}
+	twice := Manifest{Format: archiveFormat, Files: []ManifestFile{{Name: "a"}, {Name: "a"}}}
+	if err := twice.check(); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("same name twice: got %v", err)
+	}
+	newer := Manifest{Format: archiveFormat + 1}
+	if err := newer.check(); err == nil {
+		t.Error("a newer format was accepted")
+	}
+}
+
+func FuzzArchive(f *testing.F) {
+	fs := vfs.NewMem()
+	if err := fs.MkdirAll("d", 0o755); err != nil {
+		f.Fatal(err)
+	}
+	if err := writeFileAtomic(fs, "d", "a", []byte("content")); err != nil {
+		f.Fatal(err)
+	}
+	files, err := describeDir(fs, "d")
+	if err != nil {
+		f.Fatal(err)
+	}
+	var good bytes.Buffer
+	if err := writeArchive(&good, fs, "d", Manifest{Format: archiveFormat, Files: files}); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(good.Bytes())
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if _, err := InspectBackup(bytes.NewReader(data)); err == nil && !bytes.HasPrefix(data, archiveMagic) {
+			t.Fatal("accepted something else")
+		}
+	})
+}

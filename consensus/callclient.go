@@ -1,0 +1,237 @@
+package consensus
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+)
+
+// errNotSent says that a request never left this node.
+var errNotSent = errors.New("request was not sent")
+
+// errAnswerLost says that a request left this node and no answer came.
+var errAnswerLost = errors.New("answer was lost")
+
+// callClient keeps one pipelined connection to each peer. Requests of all
+// callers share it; the writer puts what has gathered into one packet.
+type callClient struct {
+	dial    func(ctx context.Context, addr string) (net.Conn, error)
+	timeout time.Duration
+	// fault lets tests lose requests and answers.
+	fault *faults
+
+	mu     sync.Mutex
+	closed bool
+	conns  map[string]*callConn
+	wg     sync.WaitGroup
+}
+
+func newCallClient(dial func(ctx context.Context, addr string) (net.Conn, error), timeout time.Duration, f *faults) *callClient {
+	return &callClient{dial: dial, timeout: timeout, fault: f, conns: map[string]*callConn{}}
+}
+
+// call sends a request to addr and waits for the answer. Errors wrap
+// errNotSent, errAnswerLost, ctx's error or what the peer answered.
+func (c *callClient) call(ctx context.Context, addr string, method byte, body []byte) ([]byte, error) {
+	if err := c.fault.request(addr); err != nil {
+		return nil, fmt.Errorf("call %s: %w: %w", addr, errNotSent, err)
+	}
+	conn, err := c.conn(ctx, addr)
+	if err != nil {
+		return nil, fmt.Errorf("call %s: %w: %w", addr, errNotSent, err)
+	}
+	answer, err := conn.roundTrip(ctx, method, body)
+	if err == nil {
+		err = c.fault.answer(addr)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("call %s: %w", addr, err)
+	}
+	return answer, nil
+}
+
+// conn returns the connection to addr, dialling when there is none.
+func (c *callClient) conn(ctx context.Context, addr string) (*callConn, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil, ErrClosed
+	}
+	if conn := c.conns[addr]; conn != nil && !conn.isDead() {
+		return conn, nil
+	}
+	conn := newCallConn(c, addr)
+	c.conns[addr] = conn
+	c.wg.Go(conn.run)
+	return conn, ctx.Err()
+}
+
+// close drops every connection and waits for their goroutines.
+func (c *callClient) close() {
+	c.mu.Lock()
+	c.closed = true
+	for _, conn := range c.conns {
+		conn.fail(ErrClosed)
+	}
+	c.mu.Unlock()
+	c.wg.Wait()
+}
+
+// callConn is one connection: a queue of requests and the calls that wait.
+type callConn struct {
+	client *callClient
+	addr   string
+	queue  chan frame
+	dead   chan struct{}
+
+	mu      sync.Mutex
+	err     error // why the connection is dead
+	last    uint64
+	pending map[uint64]chan callAnswer
+}
+
+type callAnswer struct {
+	frame frame
+	err   error
+}
+
+func newCallConn(c *callClient, addr string) *callConn {
+	return &callConn{
+		client: c, addr: addr,
+		queue: make(chan frame, 256), dead: make(chan struct{}), pending: map[uint64]chan callAnswer{},
+	}
+}
+
+func (c *callConn) isDead() bool {
+	select {
+	case <-c.dead:
+		return true
+	default:
+		return false
+	}
+}
+
+// fail ends the connection and answers every call that waits.
+func (c *callConn) fail(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil {
+		return
+	}
+	c.err = err
+	close(c.dead)
+	for _, ch := range c.pending {
+		ch <- callAnswer{err: fmt.Errorf("%w: %w", errAnswerLost, err)}
+	}
+	clear(c.pending)
+}
+
+func (c *callConn) roundTrip(ctx context.Context, method byte, body []byte) ([]byte, error) {
+	ch := make(chan callAnswer, 1)
+	c.mu.Lock()
+	if c.err != nil {
+		defer c.mu.Unlock()
+		return nil, fmt.Errorf("%w: %w", errNotSent, c.err)
+	}
+	c.last++
+	id := c.last
+	c.pending[id] = ch
+	c.mu.Unlock()
+	select {
+	case c.queue <- frame{call: id, code: method, body: body}:
+	case <-c.dead:
+	case <-ctx.Done():
+		c.forget(id)
+		return nil, fmt.Errorf("%w: %w", errNotSent, ctx.Err())
+	}
+	select {
+	case a := <-ch:
+		if a.err != nil {
+			return nil, a.err
+		}
+		if a.frame.code != statusOK {
+			return nil, remoteError(a.frame.code, string(a.frame.body))
+		}
+		return a.frame.body, nil
+	case <-ctx.Done():
+		c.forget(id)
+		return nil, fmt.Errorf("%w: %w", errAnswerLost, ctx.Err())
+	}
+}
+
+func (c *callConn) forget(id uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.pending, id)
+}
+
+// run dials, then writes what is queued until the connection dies.
+func (c *callConn) run() {
+	conn, err := c.connect()
+	if err != nil {
+		c.fail(err)
+		return
+	}
+	defer conn.Close()
+	c.client.wg.Go(func() { c.read(conn) })
+	c.fail(c.write(conn))
+}
+
+// connect dials and gives up when the connection is declared dead.
+func (c *callConn) connect() (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), c.client.timeout)
+	defer cancel()
+	c.client.wg.Go(func() {
+		select {
+		case <-c.dead:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	return c.client.dial(ctx, c.addr)
+}
+
+// write sends requests and flushes whenever the queue is empty.
+func (c *callConn) write(conn net.Conn) error {
+	w := bufio.NewWriterSize(conn, 64<<10)
+	for {
+		select {
+		case f := <-c.queue:
+			_ = conn.SetWriteDeadline(time.Now().Add(c.client.timeout))
+			if err := writeFrame(w, f); err != nil {
+				return err
+			}
+			if len(c.queue) > 0 {
+				continue
+			}
+			if err := w.Flush(); err != nil {
+				return err
+			}
+		case <-c.dead:
+			return ErrClosed
+		}
+	}
+}
+
+// read hands answers to the calls that wait for them.
+func (c *callConn) read(conn net.Conn) {
+	r := bufio.NewReaderSize(conn, 64<<10)
+	for {
+		f, err := readFrame(r)
+		if err != nil {
+			c.fail(err)
+			return
+		}
+		c.mu.Lock()
+		ch := c.pending[f.call]
+		delete(c.pending, f.call)
+		c.mu.Unlock()
+		if ch != nil {
+			ch <- callAnswer{frame: f}
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package consensus
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+)
+
+// checkpoint is a temporary copy of the state.
+type checkpoint struct {
+	ticket   string
+	dir      string
+	manifest Manifest
+	remove   func() error
+}
+
+// takeCheckpoint copies the state into a new folder and describes it. The
+// caller removes it. Apply waits while the state machine makes the copy, which
+// for Pebble means links and a copy of the newest write-ahead log.
+func (g *Group) takeCheckpoint() (*checkpoint, error) {
+	parent := g.cfg.fs.PathJoin(g.cfg.Dir, "outgoing")
+	if err := makeDir(g.cfg.fs, parent); err != nil {
+		return nil, err
+	}
+	c := &checkpoint{ticket: ulid.Make().String()}
+	c.dir = g.cfg.fs.PathJoin(parent, c.ticket)
+	c.remove = func() error { return g.cfg.fs.RemoveAll(c.dir) }
+	err := g.run.checkpoint(c)
+	if err == nil {
+		c.manifest.Files, err = describeDir(g.cfg.fs, c.dir)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("copy the state: %w", err), c.remove())
+	}
+	return c, nil
+}
+
+// checkpoint lets the state machine write its copy into c.dir.
+func (r *runner) checkpoint(c *checkpoint) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if h := r.halted.Load(); h != nil {
+		return h.err
+	}
+	if err := r.sm.Checkpoint(c.dir); err != nil {
+		return err
+	}
+	index, term := r.sm.Applied()
+	c.manifest = Manifest{Format: archiveFormat, Index: index, Term: term, CreatedMs: time.Now().UnixMilli()}
+	return nil
+}
+
+// removeOutgoing drops copies that a crash left behind.
+func (g *Group) removeOutgoing() error {
+	return g.cfg.fs.RemoveAll(g.cfg.fs.PathJoin(g.cfg.Dir, "outgoing"))
+}

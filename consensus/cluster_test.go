@@ -1,0 +1,506 @@
+package consensus
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/hashicorp/raft"
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+)
+
+// cluster is a site in one process. Every node keeps its file system and its
+// address over restarts.
+type cluster struct {
+	t      testing.TB
+	nodes  []*testNode // nil while a node is down
+	fs     []vfs.FS
+	addrs  []string
+	net    *faultNet
+	change func(i int, c *Config)
+}
+
+// newCluster starts n nodes that form a site.
+func newCluster(t testing.TB, n int, change func(i int, c *Config)) *cluster {
+	t.Helper()
+	c := &cluster{t: t, nodes: make([]*testNode, n), fs: make([]vfs.FS, n), addrs: make([]string, n), change: change}
+	for i := range n {
+		c.fs[i] = vfs.NewMem()
+		c.addrs[i] = freeAddr(t)
+	}
+	for i := range n {
+		c.start(i)
+	}
+	t.Cleanup(c.close)
+	return c
+}
+
+// freeAddr finds a port that nobody listens on now.
+func freeAddr(t testing.TB) string {
+	t.Helper()
+	m, err := listenPeers("", "127.0.0.1:0", "", nil, testLogger())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.close()
+	return m.advertise
+}
+
+func (c *cluster) config(i int) func(*Config) {
+	return func(cfg *Config) {
+		cfg.PeerAddr = c.addrs[i]
+		cfg.Join = c.addrs
+		cfg.BootstrapExpect = len(c.addrs)
+		cfg.LeaderWait = 10 * time.Second
+		cfg.PeerTimeout = 2 * time.Second
+		if c.net != nil {
+			cfg.faults = c.net.node(c.addrs[i])
+		}
+		if c.change != nil {
+			c.change(i, cfg)
+		}
+	}
+}
+
+func (c *cluster) start(i int) *testNode {
+	c.t.Helper()
+	n, err := openNode(c.t, c.fs[i], c.config(i))
+	if err != nil {
+		c.t.Fatalf("start node %d: %v", i, err)
+	}
+	c.nodes[i] = n
+	return n
+}
+
+func (c *cluster) stop(i int) {
+	if n := c.nodes[i]; n != nil {
+		c.nodes[i] = nil
+		n.close()
+	}
+}
+
+func (c *cluster) close() {
+	for i := range c.nodes {
+		c.stop(i)
+	}
+}
+
+// leader waits until one node leads and returns its number.
+func (c *cluster) leader() int {
+	c.t.Helper()
+	leader := -1
+	c.eventually("a leader", func() bool {
+		for i, n := range c.nodes {
+			if n != nil && n.IsLeader() {
+				leader = i
+				return true
+			}
+		}
+		return false
+	})
+	return leader
+}
+
+// follower returns a node that is up and does not lead.
+func (c *cluster) follower() int {
+	c.t.Helper()
+	leader := c.leader()
+	for i, n := range c.nodes {
+		if n != nil && i != leader {
+			return i
+		}
+	}
+	c.t.Fatal("no follower")
+	return -1
+}
+
+// eventually polls ok, which other goroutines make true.
+func (c *cluster) eventually(what string, ok func() bool) {
+	c.t.Helper()
+	eventually(c.t, what, ok)
+}
+
+func eventually(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	deadline := time.NewTimer(30 * time.Second)
+	defer deadline.Stop()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-deadline.C:
+			t.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
+
+// equalStates waits until all nodes that are up have applied the same, and
+// compares their states.
+func (c *cluster) equalStates() {
+	c.t.Helper()
+	ctx := testContext(c.t)
+	index, err := c.nodes[c.leader()].ReadIndex(ctx)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	var want []byte
+	for i, n := range c.nodes {
+		if n == nil {
+			continue
+		}
+		if err := n.WaitApplied(ctx, index); err != nil {
+			c.t.Fatalf("node %d: %v", i, err)
+		}
+		if want == nil {
+			want = n.kv.StateHash()
+		}
+		if !bytes.Equal(n.kv.StateHash(), want) {
+			c.t.Errorf("node %d has another state", i)
+		}
+	}
+}
+
+func (c *cluster) incs(i, n int) {
+	c.t.Helper()
+	for range n {
+		c.nodes[i].do(kvCommand{Op: "inc", Key: "n"})
+	}
+}
+
+func TestThreeNodesFormASite(t *testing.T) {
+	c := newCluster(t, 3, nil)
+	leader := c.leader()
+	if got := c.nodes[leader].Status().Nodes; len(got) != 3 {
+		t.Fatalf("members: got %+v", got)
+	}
+	c.incs(leader, 5)
+	c.incs(c.follower(), 5) // forwarded
+	c.equalStates()
+	for i, n := range c.nodes {
+		if got := n.kv.value("n"); got != "10" {
+			t.Errorf("node %d: counter %s, want 10", i, got)
+		}
+	}
+}
+
+func TestFollowerReadsLinearly(t *testing.T) {
+	c := newCluster(t, 3, nil)
+	leader, follower := c.nodes[c.leader()], c.nodes[c.follower()]
+	for i := range 50 {
+		want := fmt.Sprint(i)
+		leader.do(kvCommand{Op: "set", Key: "a", Value: want})
+		if err := follower.Barrier(testContext(t)); err != nil {
+			t.Fatal(err)
+		}
+		if got := follower.kv.value("a"); got != want {
+			t.Fatalf("follower reads %s after %s was acknowledged", got, want)
+		}
+	}
+}
+
+func TestFailoverKeepsEverything(t *testing.T) {
+	c := newCluster(t, 3, nil)
+	leader := c.leader()
+	c.incs(leader, 20)
+	c.stop(leader)
+	survivor := c.follower()
+	c.incs(survivor, 20)
+	c.start(leader)
+	c.equalStates()
+	if got := c.nodes[leader].kv.value("n"); got != "40" {
+		t.Errorf("counter: got %s, want 40", got)
+	}
+}
+
+func TestNoQuorum(t *testing.T) {
+	c := newCluster(t, 3, func(_ int, cfg *Config) { cfg.LeaderWait = 300 * time.Millisecond })
+	leader := c.leader()
+	survivor := c.follower()
+	for i := range c.nodes {
+		if i != survivor {
+			c.stop(i)
+		}
+	}
+	n := c.nodes[survivor]
+	c.eventually("a refused write", func() bool {
+		// A leader of the old quorum may still take it and lose it again.
+		_, err := n.Propose(testContext(t), kvCommand{Op: "get"}.encode())
+		if err == nil {
+			t.Fatal("a write was acknowledged without a quorum")
+		}
+		return errors.Is(err, ErrNoLeader)
+	})
+	if _, err := n.ReadIndex(testContext(t)); !errors.Is(err, ErrNoLeader) {
+		t.Errorf("read index: got %v, want ErrNoLeader", err)
+	}
+	c.start(leader)
+	c.incs(c.leader(), 1)
+}
+
+func TestTransferLeadership(t *testing.T) {
+	c := newCluster(t, 3, nil)
+	for range 4 {
+		from, to := c.leader(), c.follower()
+		asked := c.nodes[(from+1)%3] // any node may be asked
+		if err := asked.TransferLeadership(testContext(t), c.nodes[to].NodeID()); err != nil {
+			t.Fatal(err)
+		}
+		c.eventually("the new leader", c.nodes[to].IsLeader)
+		c.incs(from, 3)
+	}
+	c.equalStates()
+	if err := c.nodes[0].TransferLeadership(testContext(t), "01ARZ3NDEKTSV4RRFFQ69G5FAV"); err == nil {
+		t.Error("leadership was given to a stranger")
+	}
+}
+
+func TestJoinAndPromotion(t *testing.T) {
+	first := startNode(t, vfs.NewMem(), nil)
+	for range 300 {
+		first.do(kvCommand{Op: "inc", Key: "n"})
+	}
+	second := startNode(t, vfs.NewMem(), func(c *Config) { c.BootstrapExpect, c.Join = 0, []string{first.PeerAddr()} })
+	eventually(t, "the vote of the second node", func() bool { return votersOf(first) == 2 })
+	res := second.do(kvCommand{Op: "inc", Key: "n"})
+	if string(res.Value) != "301" {
+		t.Errorf("counter: got %s, want 301", res.Value)
+	}
+	eventually(t, "healthy members in the status", func() bool {
+		s := second.Status()
+		healthy := 0
+		for _, n := range s.Nodes {
+			if n.Healthy && n.Lag == 0 {
+				healthy++
+			}
+		}
+		return healthy == 2
+	})
+}
+
+func votersOf(n *testNode) int {
+	voters := 0
+	for _, s := range n.inst.Load().members() {
+		if s.Suffrage == raft.Voter {
+			voters++
+		}
+	}
+	return voters
+}
+
+func TestRemoveNode(t *testing.T) {
+	c := newCluster(t, 3, nil)
+	for _, who := range []string{"follower", "leader"} {
+		victim := c.follower()
+		if who == "leader" {
+			victim = c.leader()
+		}
+		n := c.nodes[victim]
+		if err := n.RemoveNode(testContext(t), n.NodeID()); err != nil {
+			t.Fatalf("remove %s: %v", who, err)
+		}
+		select {
+		case <-n.Removed():
+		case <-testContext(t).Done():
+			t.Fatalf("removed %s did not notice", who)
+		}
+		if _, err := n.Propose(testContext(t), []byte("{}")); !errors.Is(err, ErrRemoved) {
+			t.Errorf("propose on the removed %s: got %v", who, err)
+		}
+		c.stop(victim)
+		if _, err := openNode(t, c.fs[victim], c.config(victim)); !errors.Is(err, ErrRemoved) {
+			t.Errorf("restart of the removed %s: got %v", who, err)
+		}
+	}
+	last := c.nodes[c.leader()]
+	last.do(kvCommand{Op: "inc", Key: "n"})
+	if err := last.RemoveNode(testContext(t), last.NodeID()); err == nil {
+		t.Error("the last voter was removed")
+	}
+	if err := last.RemoveNode(testContext(t), "nobody"); err == nil {
+		t.Error("a stranger was removed")
+	}
+}
+
+func TestWipedNodeJoinsAnew(t *testing.T) {
+	c := newCluster(t, 3, nil)
+	victim := c.follower()
+	c.incs(c.leader(), 10)
+	old := c.nodes[victim].NodeID()
+	c.stop(victim)
+	c.fs[victim] = vfs.NewMem()
+	n := c.start(victim)
+	c.eventually("the wiped node's vote", func() bool { return votersOf(n) == 3 && n.Applied() > 0 })
+	for _, m := range n.Status().Nodes {
+		if m.ID == old {
+			t.Error("the old id is still a member")
+		}
+	}
+	c.equalStates()
+}
+
+func TestNodeMovesToAnotherAddress(t *testing.T) {
+	c := newCluster(t, 3, nil)
+	moved := c.leader()
+	c.incs(moved, 5)
+	c.stop(moved)
+	c.addrs[moved] = freeAddr(t)
+	n := c.start(moved)
+	c.eventually("the new address in the configuration", func() bool {
+		for _, m := range c.nodes[(moved+1)%3].Status().Nodes {
+			if m.ID == n.NodeID() {
+				return m.Address == c.addrs[moved]
+			}
+		}
+		return false
+	})
+	c.incs(moved, 5)
+	c.equalStates()
+}
+
+// compactNow removes everything that a snapshot covers from the log of node i.
+func (c *cluster) compactNow(i int) {
+	c.t.Helper()
+	c.eventually("a snapshot", func() bool { return c.nodes[i].inst.Load().raft.Snapshot().Error() == nil })
+}
+
+func TestFollowerGetsFiles(t *testing.T) {
+	c := newCluster(t, 3, func(_ int, cfg *Config) { cfg.TrailingEntries = -1 })
+	behind := c.follower()
+	c.incs(c.leader(), 5)
+	c.stop(behind)
+	leader := c.leader()
+	c.incs(leader, 200)
+	c.compactNow(leader)
+	c.incs(leader, 5)
+	n := c.start(behind)
+	c.equalStates()
+	if got := n.kv.value("n"); got != "210" {
+		t.Errorf("counter: got %s, want 210", got)
+	}
+	if n.kv.gen == 1 {
+		t.Error("the state came from the log: nothing was installed")
+	}
+	c.eventually("the copies to be removed", c.noCopies)
+	c.stop(behind)
+	c.start(behind)
+	c.equalStates()
+}
+
+// noCopies reports whether no node holds a copy of a state on disk.
+func (c *cluster) noCopies() bool {
+	for _, fs := range c.fs {
+		for _, dir := range []string{"raft/incoming", "raft/outgoing"} {
+			if names, err := fs.List(dir); err == nil && len(names) > 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// TestRestoreLoopIsBroken is hashicorp/raft issue 697: an old leader with a
+// long uncommitted tail gets a snapshot that ends before the tail's end.
+func TestRestoreLoopIsBroken(t *testing.T) {
+	c := &cluster{t: t, nodes: make([]*testNode, 3), fs: make([]vfs.FS, 3), addrs: make([]string, 3), net: newFaultNet()}
+	c.change = func(_ int, cfg *Config) { cfg.TrailingEntries = -1 }
+	for i := range 3 {
+		c.fs[i], c.addrs[i] = vfs.NewMem(), freeAddr(t)
+	}
+	for i := range 3 {
+		c.start(i)
+	}
+	t.Cleanup(c.close)
+	old := c.leader()
+	c.incs(old, 5)
+	c.net.isolate(c.addrs[old])
+	// The tail: entries that only the old leader has.
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	var wg sync.WaitGroup
+	for range 100 {
+		wg.Go(func() { _, _ = c.nodes[old].Propose(ctx, kvCommand{Op: "set", Key: "lost"}.encode()) })
+	}
+	tail := c.nodes[old]
+	c.eventually("the tail", func() bool { _, last := logBounds(t, tail); return last >= 100 })
+	next := -1
+	c.eventually("the next leader", func() bool {
+		for i, n := range c.nodes {
+			if i != old && n.IsLeader() {
+				next = i
+			}
+		}
+		return next >= 0
+	})
+	c.incs(next, 5)
+	c.compactNow(next)
+	c.net.heal()
+	cancel()
+	wg.Wait()
+	c.equalStates()
+	c.incs(c.leader(), 5)
+	c.equalStates()
+	if got := metricValue(t, tail.metrics.restarts); got != 1 {
+		t.Errorf("restarts of raft: got %v, want 1: the loop did not come about or was not broken", got)
+	}
+}
+
+func metricValue(t *testing.T, m prometheus.Metric) float64 {
+	t.Helper()
+	var out dto.Metric
+	if err := m.Write(&out); err != nil {
+		t.Fatal(err)
+	}
+	return out.GetCounter().GetValue() + out.GetGauge().GetValue()
+}
+
+func TestCloseHandsOver(t *testing.T) {
+	c := newCluster(t, 3, nil)
+	leader := c.leader()
+	changes := c.nodes[(leader+1)%3].LeaderChanges()
+	other := c.nodes[(leader+2)%3].LeaderChanges()
+	c.stop(leader)
+	select {
+	case <-changes:
+	case <-other:
+	case <-testContext(t).Done():
+		t.Fatal("nobody took over")
+	}
+	c.incs(c.follower(), 1)
+}
+
+func TestDifferentStateHalts(t *testing.T) {
+	c := newCluster(t, 3, nil)
+	bad := c.follower()
+	n := c.nodes[bad]
+	c.incs(c.leader(), 3)
+	if err := n.Barrier(testContext(t)); err != nil {
+		t.Fatal(err)
+	}
+	n.kv.mu.Lock()
+	n.kv.hash = []byte("bit rot")
+	n.kv.mu.Unlock()
+	var wg sync.WaitGroup
+	for range 64 {
+		wg.Go(func() {
+			for range hashEvery / 64 {
+				c.nodes[c.leader()].do(kvCommand{Op: "inc", Key: "n"})
+			}
+		})
+	}
+	wg.Wait()
+	c.incs(c.leader(), 1)
+	c.eventually("the halt", func() bool { return n.Status().Halted != "" })
+	for i, m := range c.nodes {
+		if i != bad && m.Status().Halted != "" {
+			t.Errorf("node %d halted too: %s", i, m.Status().Halted)
+		}
+	}
+	c.incs(c.leader(), 1)
+}

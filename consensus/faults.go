@@ -1,0 +1,28 @@
+package consensus
+
+// faults is the seam at which tests lose, delay and repeat messages between
+// nodes. A nil value, as in every real node, does nothing.
+type faults struct {
+	// onRequest is asked before a request to addr is sent; an error loses it.
+	onRequest func(addr string) error
+	// onAnswer is asked after addr has answered; an error loses the answer.
+	onAnswer func(addr string) error
+	// repeat reports whether a request of raft is sent twice.
+	repeat func() bool
+}
+
+func (f *faults) request(addr string) error {
+	if f == nil || f.onRequest == nil {
+		return nil
+	}
+	return f.onRequest(addr)
+}
+
+func (f *faults) answer(addr string) error {
+	if f == nil || f.onAnswer == nil {
+		return nil
+	}
+	return f.onAnswer(addr)
+}
+
+func (f *faults) twice() bool { return f != nil && f.repeat != nil && f.repeat() }

@@ -1,0 +1,205 @@
+package consensus
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/hashicorp/raft"
+	"github.com/oklog/ulid/v2"
+)
+
+// A restore is an entry of the log. Every member gets the files first; the
+// entry then makes all of them replace the state at the same index. Raft's own
+// Restore changes the leader alone and leaves the rest to snapshots: if that
+// leader dies, two histories exist.
+
+// controlRestore in an entry's extensions marks a restore; the data is a
+// restoreOrder.
+var controlRestore = []byte{1}
+
+// restoreOrder is what the entry says.
+type restoreOrder struct {
+	// Ticket names the copy that every member has received.
+	Ticket string `json:"ticket"`
+	// Command is applied on the restored state, at the entry's own index.
+	Command []byte `json:"command,omitempty"`
+}
+
+// restoreMark is kept on disk while the state is being replaced, so that a
+// crash in between is made good at the next start.
+type restoreMark struct {
+	Order  restoreOrder `json:"order"`
+	Index  uint64       `json:"index"`
+	Term   uint64       `json:"term"`
+	TimeMs int64        `json:"time_ms"`
+}
+
+const keyRestore = 'r'
+
+// Restore replaces the state of the whole site by the backup in r. The backup
+// is read and checked on every member before anything changes: all members
+// must be reachable. command is applied on the restored state at the same
+// index, for example to begin a new epoch; nil for none. What was written
+// after the backup is gone; commands under way may end with ErrOutcomeUnknown.
+func (g *Group) Restore(ctx context.Context, r io.Reader, command []byte) (Result, error) {
+	if err := g.enter(); err != nil {
+		return Result{}, err
+	}
+	defer g.leave()
+	if len(command) > MaxCommandBytes/2 {
+		return Result{}, fmt.Errorf("restore: command: %w", ErrTooLarge)
+	}
+	ticket := ulid.Make().String()
+	g.expectRestore(ticket)
+	m, err := g.incoming.receive(ticket, g.keptTickets(), r)
+	if err != nil {
+		return Result{}, fmt.Errorf("restore: %w", err)
+	}
+	if err := g.distribute(ctx, ticket, m); err != nil {
+		return Result{}, fmt.Errorf("restore: %w", err)
+	}
+	order, err := json.Marshal(restoreOrder{Ticket: ticket, Command: command})
+	if err != nil {
+		return Result{}, fmt.Errorf("restore: %w", err)
+	}
+	g.log.Info("restoring the site from a backup", "index", m.Index, "bytes", m.Bytes())
+	return g.proposeWith(ctx, proposal{data: order, extensions: controlRestore, freeing: true})
+}
+
+// distribute brings the copy to every other member.
+func (g *Group) distribute(ctx context.Context, ticket string, m Manifest) error {
+	for _, s := range g.inst.Load().members() {
+		if string(s.ID) == g.id {
+			continue
+		}
+		addr := g.addrs.resolve(s.ID, s.Address)
+		_, err := g.offerState(ctx, addr, purposeRestore, m.Index, ticket, func(w io.Writer) error {
+			return writeArchive(w, g.cfg.fs, g.incoming.path(ticket), m)
+		})
+		if err != nil {
+			return fmt.Errorf("node %s did not get the backup: %w", s.ID, err)
+		}
+	}
+	return nil
+}
+
+// expectRestore remembers a ticket that an entry may refer to. Only the newest
+// few are kept: a restore that was given up leaves one behind.
+func (g *Group) expectRestore(ticket string) {
+	g.restoreMu.Lock()
+	defer g.restoreMu.Unlock()
+	g.expected = append(g.expected, ticket)
+	if len(g.expected) > 2 {
+		g.expected = g.expected[1:]
+	}
+}
+
+func (g *Group) restoreTickets() []string {
+	g.restoreMu.Lock()
+	defer g.restoreMu.Unlock()
+	return slices.Clone(g.expected)
+}
+
+// applyRestore is called by the runner for a restore entry, with its mutex
+// held.
+func (g *Group) applyRestore(e *raft.Log) ([]byte, error) {
+	mark := restoreMark{Index: e.Index, Term: e.Term, TimeMs: e.AppendedAt.UnixMilli()}
+	if err := json.Unmarshal(e.Data, &mark.Order); err != nil {
+		return nil, fmt.Errorf("restore: %w", err)
+	}
+	if _, err := g.incoming.manifest(mark.Order.Ticket); err != nil {
+		return nil, fmt.Errorf("restore: this node did not get the backup; remove its data folder and let it join anew: %w", err)
+	}
+	raw, err := json.Marshal(mark)
+	if err != nil {
+		return nil, fmt.Errorf("restore: %w", err)
+	}
+	if err := g.store.write([]byte{keyRestore}, raw); err != nil {
+		return nil, fmt.Errorf("restore: %w", err)
+	}
+	value, err := g.finishRestore(mark)
+	if err != nil {
+		return nil, err
+	}
+	// The entries before this one mean nothing any more. A node that replayed
+	// them would need the backup, so they leave the log at once.
+	g.loops.Go(g.compactAll)
+	return value, nil
+}
+
+// finishRestore does what a mark says. It may run again after a crash.
+func (g *Group) finishRestore(mark restoreMark) ([]byte, error) {
+	if err := g.run.sm.Install(g.incoming.path(mark.Order.Ticket)); err != nil {
+		return nil, fmt.Errorf("restore: %w", err)
+	}
+	results, err := g.run.sm.Apply(mark.Index, mark.Term, []int64{mark.TimeMs}, [][]byte{mark.Order.Command})
+	if err == nil && len(results) != 1 {
+		err = fmt.Errorf("%d results for 1 command", len(results))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("restore: %w", err)
+	}
+	if err := g.run.sm.MakeDurable(); err != nil {
+		return nil, fmt.Errorf("restore: %w", err)
+	}
+	if err := g.store.remove([]byte{keyRestore}); err != nil {
+		return nil, fmt.Errorf("restore: %w", err)
+	}
+	g.run.hashes.clear()
+	g.metrics.restores.Inc()
+	g.log.Info("state restored from a backup", "index", mark.Index)
+	return results[0], g.incoming.clean()
+}
+
+// resumeRestore finishes a restore that a crash interrupted.
+func (g *Group) resumeRestore() error {
+	raw, err := g.store.read([]byte{keyRestore})
+	if errors.Is(err, errNotFound) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read restore mark: %w", err)
+	}
+	var mark restoreMark
+	if err := json.Unmarshal(raw, &mark); err != nil {
+		return fmt.Errorf("read restore mark: %w: %w", ErrCorrupt, err)
+	}
+	if err := g.incoming.verify(mark.Order.Ticket); err != nil {
+		return err
+	}
+	if _, err := g.finishRestore(mark); err != nil {
+		return err
+	}
+	g.run.refresh()
+	return nil
+}
+
+// compactAll removes everything from the log that the state has. Raft refuses
+// while a change of members is under way, so it is tried a few times.
+func (g *Group) compactAll() {
+	for range 10 {
+		changed := g.leaderChanged.next()
+		in := g.inst.Load()
+		none := in.raft.ReloadableConfig()
+		none.TrailingLogs = 0
+		usual := none
+		usual.TrailingLogs = g.cfg.trailing()
+		err := in.raft.ReloadConfig(none)
+		if err == nil {
+			err = in.raft.Snapshot().Error()
+			err = errors.Join(err, in.raft.ReloadConfig(usual))
+		}
+		if err == nil || errors.Is(err, raft.ErrNothingNewToSnapshot) {
+			return
+		}
+		g.log.Debug("compact the log", "error", err)
+		if g.awaitChange(context.Background(), changed) != nil {
+			return
+		}
+	}
+	g.log.Warn("the log could not be compacted after a restore")
+}

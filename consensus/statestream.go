@@ -1,0 +1,150 @@
+package consensus
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"time"
+)
+
+// A connection that carries a copy of the state goes like this. The sender
+// says what it is for (1 byte), the index that the receiver needs (8 bytes, big
+// endian) and the copy's ticket (26 bytes). The receiver answers with one byte.
+// After streamSend follow the archive and one more answer.
+const (
+	// purposeFollow: the receiver lacks entries that the log no longer has.
+	purposeFollow byte = 'F'
+	// purposeRestore: the copy is a backup that an entry will refer to.
+	purposeRestore byte = 'R'
+
+	streamSend byte = 'S' // send the archive
+	streamHave byte = 'H' // the state is there already
+	streamDone byte = 'D' // the archive is stored
+)
+
+const streamHello = 1 + 8 + ticketBytes
+
+// streamIdle is the silence after which either side gives up.
+const streamIdle = 30 * time.Second
+
+// idleConn is a connection whose deadline moves with every byte.
+type idleConn struct{ net.Conn }
+
+func (c idleConn) Read(p []byte) (int, error) {
+	_ = c.SetReadDeadline(time.Now().Add(streamIdle))
+	return c.Conn.Read(p)
+}
+
+func (c idleConn) Write(p []byte) (int, error) {
+	_ = c.SetWriteDeadline(time.Now().Add(streamIdle))
+	return c.Conn.Write(p)
+}
+
+// offerState offers a copy of the state to addr and calls archive to write it
+// if the receiver wants it. It reports whether the copy was sent.
+func (g *Group) offerState(ctx context.Context, addr string, purpose byte, index uint64, ticket string,
+	archive func(io.Writer) error) (sent bool, err error) {
+	if err := g.cfg.faults.request(addr); err != nil {
+		return false, err
+	}
+	dial, cancel := context.WithTimeout(ctx, g.cfg.PeerTimeout)
+	defer cancel()
+	raw, err := g.mux.dial(dial, kindSnapshot, addr)
+	if err != nil {
+		return false, err
+	}
+	defer raw.Close()
+	defer context.AfterFunc(ctx, func() { _ = raw.Close() })()
+	conn := idleConn{raw}
+	hello := append(binary.BigEndian.AppendUint64([]byte{purpose}, index), ticket...)
+	if _, err := conn.Write(hello); err != nil {
+		return false, err
+	}
+	var answer [1]byte
+	if _, err := io.ReadFull(conn, answer[:]); err != nil {
+		return false, err
+	}
+	switch answer[0] {
+	case streamHave:
+		return false, nil
+	case streamSend:
+	default:
+		return false, fmt.Errorf("unexpected answer %q", answer[0])
+	}
+	if err := archive(conn); err != nil {
+		return false, err
+	}
+	if _, err := io.ReadFull(conn, answer[:]); err != nil {
+		return false, fmt.Errorf("the receiver did not take the copy: %w", err)
+	}
+	if answer[0] != streamDone {
+		return false, fmt.Errorf("the receiver did not take the copy: %q", answer[0])
+	}
+	return true, nil
+}
+
+// sendState brings the present state to a follower that needs index, and
+// returns the ticket under which the follower has it.
+func (g *Group) sendState(ctx context.Context, addr string, index uint64) (ticket string, err error) {
+	var c *checkpoint
+	c, err = g.takeCheckpoint()
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, c.remove()) }()
+	sent, err := g.offerState(ctx, addr, purposeFollow, index, c.ticket, func(w io.Writer) error {
+		return writeArchive(w, g.cfg.fs, c.dir, c.manifest)
+	})
+	if err != nil {
+		return "", fmt.Errorf("send state to %s: %w", addr, err)
+	}
+	if !sent {
+		return noTicket, nil
+	}
+	g.log.Info("state sent", "address", addr, "index", c.manifest.Index, "bytes", c.manifest.Bytes())
+	return c.ticket, nil
+}
+
+// receiveState is the other side of offerState.
+func (g *Group) receiveState(raw *muxConn) {
+	defer raw.Close()
+	conn := idleConn{raw}
+	if err := g.receiveFrom(conn); err != nil {
+		g.log.Warn("receive state", "from", raw.from, "error", err)
+	}
+}
+
+func (g *Group) receiveFrom(conn idleConn) error {
+	hello := make([]byte, streamHello)
+	if _, err := io.ReadFull(conn, hello); err != nil {
+		return err
+	}
+	purpose, index, ticket := hello[0], binary.BigEndian.Uint64(hello[1:]), string(hello[9:])
+	if purpose == purposeFollow && g.run.applied.Load() >= index {
+		_, err := conn.Write([]byte{streamHave})
+		return err
+	}
+	if _, err := conn.Write([]byte{streamSend}); err != nil {
+		return err
+	}
+	if purpose == purposeRestore {
+		g.expectRestore(ticket)
+	}
+	if _, err := g.incoming.receive(ticket, g.keptTickets(), conn); err != nil {
+		return err
+	}
+	_, err := conn.Write([]byte{streamDone})
+	return err
+}
+
+// keptTickets are the copies that are still needed.
+func (g *Group) keptTickets() []string {
+	keep := g.restoreTickets()
+	if s := g.snaps.latest(); s != nil && s.Pending != "" {
+		keep = append(keep, s.Pending)
+	}
+	return keep
+}

@@ -360,3 +360,18 @@ func TestConcurrently(t *testing.T) {
 		t.Errorf("Len() = %d", p.Len())
 	}
 }
+
+func TestStats(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 8))
+	p := NewPool()
+	defer p.Close()
+	mustPut(t, p, Doc{ID: "a", Vectors: []embed.Vector{unit(r, embed.MiniLM), unit(r, embed.E5)}})
+	mustPut(t, p, Doc{ID: "b", Vectors: []embed.Vector{unit(r, embed.MiniLM)}})
+	st := p.Stats()
+	if st.Docs != 2 || st.Spaces[embed.MiniLM].Rows != 2 || st.Spaces[embed.E5].Rows != 1 || st.Spaces[embed.E5].Bytes == 0 {
+		t.Errorf("got %+v", st)
+	}
+	if got := p.Recall(10, 3); got != 1 {
+		t.Errorf("Recall() = %v for a pool that is scanned", got)
+	}
+}

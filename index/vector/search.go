@@ -17,7 +17,9 @@ type Search struct {
 	Before func(a, b uint32) bool
 }
 
-// Search returns the K owners with the greatest cosine, best first, each with its best row.
+// Search returns the K owners with the greatest cosine, best first, each with its best row. Cosines are those of the float32
+// values. Up to some ten thousand rows the result is exact; beyond, owners may be missing (see Recall), but not such whose
+// rows were added a moment ago.
 func (s *Space) Search(q Search) ([]Match, error) {
 	if err := s.Check(q.Values); err != nil {
 		return nil, err
@@ -30,7 +32,67 @@ func (s *Space) Search(q Search) ([]Match, error) {
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
+	if matches, ok := s.walkLocked(q); ok {
+		return matches, nil
+	}
 	return s.scanLocked(q), nil
+}
+
+// Exact is Search by scanning all rows, whatever their number.
+func (s *Space) Exact(q Search) ([]Match, error) {
+	if err := s.Check(q.Values); err != nil {
+		return nil, err
+	}
+	if q.K <= 0 {
+		return nil, nil
+	}
+	if q.Before == nil {
+		q.Before = func(a, b uint32) bool { return a < b }
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.scanLocked(q), nil
+}
+
+// Recall asks for the k nearest owners of up to samples of its own rows, once as Search and once as Exact, and returns the
+// share of the exact owners that Search found; 1 for an empty space. It is the self-check of the graph.
+func (s *Space) Recall(samples, k int) float64 {
+	found, want := 0, 0
+	for _, v := range s.sample(samples) {
+		q := Search{Values: v, K: k, Part: AnyPart}
+		exact, err := s.Exact(q)
+		got, err2 := s.Search(q)
+		if err != nil || err2 != nil {
+			continue
+		}
+		owners := make(map[uint32]bool, len(got))
+		for _, m := range got {
+			owners[m.Owner] = true
+		}
+		for _, m := range exact {
+			want++
+			if owners[m.Owner] {
+				found++
+			}
+		}
+	}
+	if want == 0 {
+		return 1
+	}
+	return float64(found) / float64(want)
+}
+
+// sample returns copies of up to n rows, spread evenly.
+func (s *Space) sample(n int) [][]float32 {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	var out [][]float32
+	for i := 0; i < len(s.rows) && n > 0; i += max(1, len(s.rows)/n) {
+		if s.rows[i].live {
+			out = append(out, slices.Clone(s.rowLocked(Row(i))))
+		}
+	}
+	return out
 }
 
 // best keeps the best limit rows of a search as a heap with the worst on top.

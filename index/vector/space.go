@@ -36,9 +36,11 @@ type Match struct {
 // Space is a set of unit vectors of one size. Each belongs to an owner, which may have several, told apart by a part
 // number. A Space is safe for concurrent use.
 type Space struct {
-	dims int
-
-	scanners sync.Pool // *scanner
+	dims     int
+	minGraph int           // rows from which there is a graph
+	stop     chan struct{} // closed by Close
+	scanners sync.Pool     // *scanner
+	walkers  sync.Pool     // *walker
 
 	mu     sync.RWMutex
 	arenas []*arena
@@ -47,17 +49,25 @@ type Space struct {
 	live   int
 	parts  int     // rows an owner has at most
 	loss   float64 // greatest loss of a row, never reduced
+
+	graph    *graph        // nil below minGraph rows
+	tail     []Row         // with a graph: rows that are not in it yet
+	building chan struct{} // closed when the builder ends; nil when none runs
+	closed   bool
 }
 
 // label says whose row it is.
 type label struct {
-	owner uint32
-	part  uint8
-	live  bool
+	owner   uint32
+	part    uint8
+	live    bool
+	pending bool // in the tail
 }
 
 // NewSpace returns an empty space of vectors with dims values.
-func NewSpace(dims int) *Space { return &Space{dims: dims} }
+func NewSpace(dims int) *Space {
+	return &Space{dims: dims, minGraph: graphRows, stop: make(chan struct{})}
+}
 
 // Dims returns the number of values of a vector.
 func (s *Space) Dims() int { return s.dims }
@@ -105,8 +115,13 @@ func (s *Space) Add(values []float32, owner uint32, part uint8) (Row, error) {
 	}
 	loss := s.arenas[int(row)/arenaRows].put(int(row)%arenaRows, values)
 	s.loss, s.parts = max(s.loss, loss), max(s.parts, int(part)+1)
-	s.rows[row] = label{owner, part, true}
+	s.rows[row] = label{owner: owner, part: part, live: true}
 	s.live++
+	if s.graph != nil {
+		s.rows[row].pending = true
+		s.tail = append(s.tail, row)
+	}
+	s.startLocked()
 	return row, nil
 }
 
@@ -117,9 +132,19 @@ func (s *Space) Remove(row Row) bool {
 	if int(row) >= len(s.rows) || !s.rows[row].live {
 		return false
 	}
-	s.rows[row] = label{}
-	s.free = append(s.free, row)
 	s.live--
+	s.rows[row].live = false
+	switch {
+	case s.rows[row].pending && s.building != nil: // the builder frees it
+	case s.rows[row].pending:
+		s.leaveTailLocked(row)
+		s.free = append(s.free, row)
+	case s.graph != nil && s.graph.has(row):
+		s.graph.dead++
+	default:
+		s.free = append(s.free, row)
+	}
+	s.startLocked()
 	return true
 }
 
@@ -146,4 +171,26 @@ func (s *Space) Cosine(row Row, values []float32) (cos float32, ok bool) {
 func (s *Space) rowLocked(row Row) []float32 {
 	i := int(row) % arenaRows * s.dims
 	return s.arenas[int(row)/arenaRows].values[i : i+s.dims : i+s.dims]
+}
+
+// Stats describes a space.
+type Stats struct {
+	Rows  int   // rows that can be found
+	Graph int   // rows in the graph, removed ones included
+	Tail  int   // with a graph: rows that are only scanned
+	Dead  int   // removed rows whose place is not free yet
+	Bytes int64 // memory of values, codes, labels and links
+}
+
+// Stats returns the present size of the space.
+func (s *Space) Stats() Stats {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	st := Stats{Rows: s.live, Tail: len(s.tail)}
+	st.Bytes = int64(len(s.arenas))*arenaRows*int64(4*s.dims+padded(s.dims)+trailer+8) + int64(cap(s.rows))*12
+	if s.graph != nil {
+		st.Graph, st.Dead = s.graph.size, s.graph.dead
+		st.Bytes += int64(len(s.graph.base))*arenaRows*4*(linksBase+1) + int64(len(s.graph.upper))*4*(linksUpper+16)
+	}
+	return st
 }

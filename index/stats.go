@@ -1,0 +1,48 @@
+package index
+
+import "cairn/index/vector"
+
+// Stats describes a pool.
+type Stats struct {
+	Docs   int
+	Spaces map[string]vector.Stats // by embedder id
+}
+
+// Stats returns the present size of the pool.
+func (p *Pool) Stats() Stats {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	st := Stats{Docs: len(p.byID), Spaces: make(map[string]vector.Stats, len(p.spaces))}
+	for id, s := range p.spaces {
+		st.Spaces[id] = s.Stats()
+	}
+	return st
+}
+
+// Recall is the self-check of large pools: the share of true nearest neighbours that a search finds, in the worst space, over
+// samples of the pool's own vectors. It is 1 where search is exact.
+func (p *Pool) Recall(samples, k int) float64 {
+	worst := 1.
+	for _, s := range p.allSpaces() {
+		worst = min(worst, s.Recall(samples, k))
+	}
+	return worst
+}
+
+// Close ends work in the background and waits for it. Only pools of many thousand documents have any, and it ends by itself
+// when it is done. A closed pool can still be used.
+func (p *Pool) Close() {
+	for _, s := range p.allSpaces() {
+		s.Close()
+	}
+}
+
+func (p *Pool) allSpaces() []*vector.Space {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	out := make([]*vector.Space, 0, len(p.spaces))
+	for _, s := range p.spaces {
+		out = append(out, s)
+	}
+	return out
+}

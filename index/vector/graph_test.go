@@ -1,0 +1,263 @@
+package vector
+
+import (
+	"math"
+	"math/rand/v2"
+	"sync"
+	"testing"
+)
+
+// clusters draws vectors the way texts lie: around topics, with directions of unequal weight.
+type clusters struct {
+	r       *rand.Rand
+	centres [][]float32
+	dims    int
+}
+
+func newClusters(r *rand.Rand, n, dims int) *clusters {
+	c := &clusters{r: r, dims: dims}
+	for range n {
+		c.centres = append(c.centres, c.noise())
+	}
+	return c
+}
+
+func (c *clusters) noise() []float32 {
+	v := make([]float32, c.dims)
+	for i := range v {
+		v[i] = float32(c.r.NormFloat64() / math.Sqrt(1+float64(i)/8))
+	}
+	return unitOf(v)
+}
+
+func unitOf(v []float32) []float32 {
+	size := math.Sqrt(plain(v, v))
+	for i := range v {
+		v[i] = float32(float64(v[i]) / size)
+	}
+	return v
+}
+
+func (c *clusters) draw(topic int) []float32 {
+	v := c.noise()
+	for i, x := range c.centres[topic] {
+		v[i] = v[i]*.8 + x*.6
+	}
+	return unitOf(v)
+}
+
+// graphSpace returns a space with a graph of n rows; owner i belongs to topic i%topics.
+func graphSpace(t testing.TB, n, topics, dims int) (*Space, *clusters) {
+	t.Helper()
+	if !haveKernels {
+		t.Skip("no kernels for this CPU")
+	}
+	c := newClusters(rand.New(rand.NewPCG(1, 1)), topics, dims)
+	s := NewSpace(dims)
+	s.minGraph = 1000
+	for i := range n {
+		mustAdd(t, s, c.draw(i%topics), uint32(i))
+	}
+	s.Wait()
+	return s, c
+}
+
+func mustAdd(t testing.TB, s *Space, v []float32, owner uint32) Row {
+	t.Helper()
+	row, err := s.Add(v, owner, 0)
+	if err != nil {
+		t.Error(err)
+	}
+	return row
+}
+
+// recall is the share of the exact owners that Search finds, over some queries.
+func recall(t *testing.T, s *Space, queries int, draw func(i int) Search) float64 {
+	t.Helper()
+	found, want := 0, 0
+	for i := range queries {
+		q := draw(i)
+		exact, err := s.Exact(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.Search(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		owners := map[uint32]Match{}
+		for j, m := range got {
+			if _, twice := owners[m.Owner]; twice || j > 0 && m.Cosine > got[j-1].Cosine {
+				t.Fatalf("matches are out of order or doubled: %v", got)
+			}
+			if q.Accept != nil && !q.Accept(m.Owner) {
+				t.Fatalf("owner %d is not accepted", m.Owner)
+			}
+			owners[m.Owner] = m
+		}
+		for _, m := range exact {
+			want++
+			if g, ok := owners[m.Owner]; ok {
+				found++
+				if g != m {
+					t.Fatalf("got %+v, want %+v", g, m)
+				}
+			}
+		}
+	}
+	return float64(found) / float64(max(1, want))
+}
+
+func TestGraphRecall(t *testing.T) {
+	s, c := graphSpace(t, 6000, 50, 96)
+	if s.graph.size != 6000 || len(s.tail) != 0 {
+		t.Fatalf("graph of %d rows, tail of %d", s.graph.size, len(s.tail))
+	}
+	near := func(i int) []float32 { return c.draw(i % 50) }
+	for name, test := range map[string]struct {
+		accept func(topic func() int) func(uint32) bool
+		least  float64
+	}{
+		"all":               {func(func() int) func(uint32) bool { return nil }, .97},
+		"half":              {func(func() int) func(uint32) bool { return func(o uint32) bool { return o%2 == 0 } }, .97},
+		"one in a hundred":  {func(func() int) func(uint32) bool { return func(o uint32) bool { return o%101 == 0 } }, 1},
+		"own topic":         {func(topic func() int) func(uint32) bool { return func(o uint32) bool { return int(o%50) == topic() } }, 1},
+		"not the own topic": {func(topic func() int) func(uint32) bool { return func(o uint32) bool { return int(o%50) != topic() } }, .95},
+		"half of the topics": {func(topic func() int) func(uint32) bool {
+			return func(o uint32) bool { return (int(o%50)+25-topic())%50 < 25 }
+		}, .95},
+		"none": {func(func() int) func(uint32) bool { return func(uint32) bool { return false } }, 0},
+	} {
+		i := 0
+		accept := test.accept(func() int { return i % 50 })
+		got := recall(t, s, 60, func(n int) Search {
+			i = n
+			return Search{Values: near(n), K: 10, Part: AnyPart, Accept: accept}
+		})
+		t.Logf("%s: recall %.3f", name, got)
+		if got < test.least {
+			t.Errorf("%s: recall %.3f, want %.2f", name, got, test.least)
+		}
+	}
+	if got := s.Recall(50, 10); got < .97 {
+		t.Errorf("Recall() = %v", got)
+	}
+}
+
+func TestGraphTailAndDeletes(t *testing.T) {
+	s, c := graphSpace(t, 3000, 20, 64)
+	s.Close() // what is added now stays in the tail
+	fresh := c.draw(3)
+	row := mustAdd(t, s, fresh, 900000)
+	got, err := s.Search(Search{Values: fresh, K: 1, Part: AnyPart})
+	if err != nil || len(got) != 1 || got[0].Owner != 900000 {
+		t.Errorf("a new row is not found: %v, %v", got, err)
+	}
+	if !s.Remove(row) {
+		t.Error("remove")
+	}
+	got, err = s.Search(Search{Values: fresh, K: 1, Part: AnyPart})
+	if err != nil || len(got) != 1 || got[0].Owner == 900000 {
+		t.Errorf("a removed row is found: %v, %v", got, err)
+	}
+	for i := range Row(3000) {
+		if i%3 != 0 {
+			s.Remove(i)
+		}
+	}
+	r := recall(t, s, 40, func(i int) Search {
+		return Search{Values: c.draw(i % 20), K: 10, Part: AnyPart, Accept: func(o uint32) bool {
+			if o%3 != 0 {
+				t.Errorf("owner %d was removed", o)
+			}
+			return true
+		}}
+	})
+	if r < .95 {
+		t.Errorf("recall after deletes %.3f", r)
+	}
+}
+
+func TestGraphIsRebuilt(t *testing.T) {
+	s, c := graphSpace(t, 5000, 20, 64)
+	defer s.Close()
+	for i := range Row(5000) {
+		if i%2 != 0 {
+			s.Remove(i)
+		}
+	}
+	s.Wait()
+	s.mu.RLock()
+	size, dead, free := s.graph.size, s.graph.dead, len(s.free)
+	s.mu.RUnlock()
+	if size-dead != 2500 || dead > size/4+1 || free < 1000 {
+		t.Errorf("graph of %d rows, %d dead, %d free", size, dead, free)
+	}
+	for i := range 1000 {
+		mustAdd(t, s, c.draw(i%20), uint32(100000+i))
+	}
+	s.Wait()
+	if len(s.rows) > 5000 {
+		t.Errorf("%d rows: places of removed ones are not used again", len(s.rows))
+	}
+	if r := recall(t, s, 40, func(i int) Search { return Search{Values: c.draw(i % 20), K: 10, Part: AnyPart} }); r < .97 {
+		t.Errorf("recall %.3f", r)
+	}
+}
+
+// TestGraphConcurrently adds, removes and searches while the graph is built: what was added is found at once.
+func TestGraphConcurrently(t *testing.T) {
+	s, c := graphSpace(t, 1500, 20, 64)
+	defer s.Close()
+	var lock sync.Mutex
+	draw := func(i int) []float32 {
+		lock.Lock()
+		defer lock.Unlock()
+		return c.draw(i % 20)
+	}
+	var all sync.WaitGroup
+	for g := range 4 {
+		all.Go(func() {
+			for i := range 400 {
+				v, owner := draw(i), uint32(10000*(g+1)+i)
+				row := mustAdd(t, s, v, owner)
+				got, err := s.Search(Search{Values: v, K: 1, Part: AnyPart})
+				if err != nil || len(got) != 1 || got[0].Cosine < .999 {
+					t.Errorf("a row that was added is not found: %v, %v", got, err)
+				}
+				if i%2 == 0 {
+					s.Remove(row)
+					got, err = s.Search(Search{Values: v, K: 1, Part: AnyPart})
+					if err != nil || len(got) == 1 && got[0].Owner == owner {
+						t.Errorf("a removed row is found: %v, %v", got, err)
+					}
+				}
+			}
+		})
+	}
+	all.Wait()
+	s.Wait()
+	if s.Len() != 1500+4*200 || len(s.tail) != 0 {
+		t.Errorf("%d rows, tail of %d", s.Len(), len(s.tail))
+	}
+	if r := recall(t, s, 40, func(i int) Search { return Search{Values: c.draw(i % 20), K: 10, Part: AnyPart} }); r < .97 {
+		t.Errorf("recall %.3f", r)
+	}
+}
+
+func TestGraphOfIdenticalRows(t *testing.T) {
+	if !haveKernels {
+		t.Skip("no kernels for this CPU")
+	}
+	s := NewSpace(4)
+	s.minGraph = 500
+	defer s.Close()
+	for owner := range uint32(3000) {
+		mustAdd(t, s, []float32{.5, .5, .5, .5}, owner)
+	}
+	s.Wait()
+	got, err := s.Search(Search{Values: []float32{1, 0, 0, 0}, K: 5, Part: AnyPart})
+	if err != nil || len(got) != 5 {
+		t.Errorf("got %v, %v", got, err)
+	}
+}

@@ -2,6 +2,7 @@ package consensus
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/hashicorp/raft"
@@ -11,26 +12,57 @@ import (
 // before what the configuration in the log says, so that a node that moved is
 // reached before the change is committed. It implements
 // raft.ServerAddressProvider: raft asks it whenever it dials.
+//
+// Addresses of other nodes have the form id@host:port. The id goes into the
+// greeting, and a node with another id refuses the connection: a node whose
+// folder was wiped must not vote or acknowledge in the name of the old one at
+// the same address.
 type addressBook struct {
 	self     raft.ServerID
 	selfAddr raft.ServerAddress
+	// configured lists the members in the log.
+	configured func() []raft.Server
 
 	mu    sync.Mutex
 	heard map[raft.ServerID]raft.ServerAddress
 }
 
-// ServerAddr implements raft.ServerAddressProvider. For an unknown id raft
-// falls back to the configuration.
+// ServerAddr implements raft.ServerAddressProvider. Raft also asks for the
+// own address, to tell peers, and gets it without an id.
 func (b *addressBook) ServerAddr(id raft.ServerID) (raft.ServerAddress, error) {
 	if id == b.self {
 		return b.selfAddr, nil
 	}
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	if addr, ok := b.heard[id]; ok {
-		return addr, nil
+	addr, ok := b.heard[id]
+	b.mu.Unlock()
+	if ok {
+		return withID(id, addr), nil
 	}
-	return "", fmt.Errorf("address of node %s has not been heard", id)
+	for _, s := range b.configured() {
+		if s.ID == id {
+			return withID(id, s.Address), nil
+		}
+	}
+	return "", fmt.Errorf("address of node %s is unknown", id)
+}
+
+func withID(id raft.ServerID, addr raft.ServerAddress) raft.ServerAddress {
+	return raft.ServerAddress(id) + "@" + addr
+}
+
+// splitID parts id@host:port; id is empty for a plain address.
+func splitID(addr string) (id, hostport string) {
+	if before, after, ok := strings.Cut(addr, "@"); ok {
+		return before, after
+	}
+	return "", addr
+}
+
+// plainAddr is addr without an id.
+func plainAddr(addr string) string {
+	_, hostport := splitID(addr)
+	return hostport
 }
 
 // learn notes what a node said.
@@ -51,10 +83,10 @@ func (b *addressBook) clear() {
 	clear(b.heard)
 }
 
-// resolve is where id is, given what the configuration says.
-func (b *addressBook) resolve(id raft.ServerID, configured raft.ServerAddress) string {
+// resolve is where id is, given what the caller thinks.
+func (b *addressBook) resolve(id raft.ServerID, fallback raft.ServerAddress) string {
 	if addr, err := b.ServerAddr(id); err == nil {
 		return string(addr)
 	}
-	return string(configured)
+	return string(withID(id, fallback))
 }

@@ -504,3 +504,26 @@ func TestDifferentStateHalts(t *testing.T) {
 	}
 	c.incs(c.leader(), 1)
 }
+
+// TestWipedNodeDoesNotSpeakForTheOldOne keeps a wiped node from being admitted
+// and checks that the leader's entries for the old id do not reach it.
+func TestWipedNodeDoesNotSpeakForTheOldOne(t *testing.T) {
+	c := newCluster(t, 3, nil)
+	victim := c.follower()
+	c.incs(c.leader(), 5)
+	c.stop(victim)
+	c.fs[victim] = vfs.NewMem()
+	n, err := openNode(t, c.fs[victim], func(cfg *Config) {
+		c.config(victim)(cfg)
+		cfg.Join, cfg.BootstrapExpect = nil, 0
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(n.close)
+	// Several heartbeats and appends to the old id fall into this time.
+	c.incs(c.leader(), 50)
+	if _, last := logBounds(t, n); last != 0 {
+		t.Errorf("the wiped node has taken %d entries meant for the old one", last)
+	}
+}

@@ -15,14 +15,14 @@ func (f *faults) request(addr string) error {
 	if f == nil || f.onRequest == nil {
 		return nil
 	}
-	return f.onRequest(addr)
+	return f.onRequest(plainAddr(addr))
 }
 
 func (f *faults) answer(addr string) error {
 	if f == nil || f.onAnswer == nil {
 		return nil
 	}
-	return f.onAnswer(addr)
+	return f.onAnswer(plainAddr(addr))
 }
 
 func (f *faults) twice() bool { return f != nil && f.repeat != nil && f.repeat() }

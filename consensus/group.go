@@ -134,12 +134,20 @@ func (g *Group) openStores(sm StateMachine) error {
 }
 
 func (g *Group) openRunner(sm StateMachine) {
-	g.addrs = &addressBook{self: raft.ServerID(g.id)}
+	g.addrs = &addressBook{self: raft.ServerID(g.id), configured: g.members}
 	g.run = newRunner(sm, g.log, g.metrics, g.snaps)
 	g.run.broken = g.cfg.broken
 	g.run.onMembers = g.addrs.clear
 	g.run.installer = g.installed
 	g.run.restorer = g.applyRestore
+}
+
+// members is the newest configuration; empty until raft runs.
+func (g *Group) members() []raft.Server {
+	if in := g.inst.Load(); in != nil {
+		return in.members()
+	}
+	return nil
 }
 
 // finishInstall does what a crash has interrupted, after checking the files

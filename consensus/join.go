@@ -143,7 +143,7 @@ func (g *Group) joinTargets(ctx context.Context) []string {
 	}
 	for _, s := range g.inst.Load().members() {
 		if string(s.ID) != g.id {
-			targets = append(targets, g.addrs.resolve(s.ID, s.Address))
+			targets = append(targets, plainAddr(g.addrs.resolve(s.ID, s.Address)))
 		}
 	}
 	return targets
@@ -253,7 +253,7 @@ func (g *Group) answerJoin(ctx context.Context, body []byte) ([]byte, error) {
 			err = g.admit(ctx, req)
 			answer.Joined = err == nil
 		} else if id, addr := g.leaderAt(g.inst.Load().raft); string(id) != g.id {
-			answer.Leader = addr
+			answer.Leader = plainAddr(addr)
 		}
 	}
 	if err != nil {

@@ -13,10 +13,15 @@ import (
 )
 
 // Every connection to the peer port starts with peerMagic, one byte that says
-// what it carries and the 26 characters of the dialling node's id.
+// what it carries, the id of the dialling node and the id of the node it wants,
+// 26 characters each; anyID wants whoever is there.
 var peerMagic = []byte("CAIRN\x01")
 
-const helloBytes = 6 + 1 + 26
+const (
+	idBytes    = 26
+	helloBytes = 6 + 1 + 2*idBytes
+	anyID      = "--------------------------"
+)
 
 type streamKind byte
 
@@ -145,10 +150,11 @@ func (m *peerMux) greet(raw net.Conn) {
 	_ = conn.SetDeadline(time.Time{})
 	m.mu.Lock()
 	c.kind = streamKind(hello[len(peerMagic)])
-	c.from = string(hello[len(peerMagic)+1:])
+	c.from = string(hello[helloBytes-2*idBytes : helloBytes-idBytes])
+	to := string(hello[helloBytes-idBytes:])
 	fn := m.handlers[c.kind]
 	m.mu.Unlock()
-	if fn == nil {
+	if fn == nil || (to != anyID && to != m.id) {
 		_ = c.Close()
 		return
 	}
@@ -168,10 +174,15 @@ func (m *peerMux) track(c *muxConn) bool {
 	return true
 }
 
-// dial opens a connection of one kind to addr.
+// dial opens a connection of one kind to addr, which may name the node that
+// has to answer: id@host:port.
 func (m *peerMux) dial(ctx context.Context, kind streamKind, addr string) (net.Conn, error) {
+	to, hostport := splitID(addr)
+	if len(to) != idBytes {
+		to = anyID
+	}
 	var d net.Dialer
-	conn, err := d.DialContext(ctx, "tcp", addr)
+	conn, err := d.DialContext(ctx, "tcp", hostport)
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +193,8 @@ func (m *peerMux) dial(ctx context.Context, kind streamKind, addr string) (net.C
 		_ = conn.SetDeadline(deadline)
 	}
 	hello := append(bytes.Clone(peerMagic), byte(kind))
-	if _, err := conn.Write(append(hello, m.id...)); err != nil {
+	hello = append(append(hello, m.id...), to...)
+	if _, err := conn.Write(hello); err != nil {
 		return nil, errors.Join(fmt.Errorf("greet peer %s: %w", addr, err), conn.Close())
 	}
 	_ = conn.SetDeadline(time.Time{})

@@ -1,0 +1,378 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/oklog/ulid/v2"
+
+	"cairn/federation"
+	"cairn/index/embed"
+	"cairn/node/acquire"
+	"cairn/node/gate"
+	"cairn/node/store"
+)
+
+const (
+	distilAttempts = 16 // the newest of a group
+	mergeNearest   = 5  // neighbours that are looked at for a merge
+	nearDuplicate  = 900_000
+)
+
+// distil turns a group into experiences: lenses, gate, judge, dedupe, in this order, so that nothing is embedded that the
+// gate discards.
+func (n *Node) distil(ctx context.Context, job store.Job) error {
+	body, err := n.buildDistilled(ctx, job)
+	if err != nil {
+		return err
+	}
+	if body == nil {
+		return n.finished(ctx, job)
+	}
+	_, err = n.conclude(ctx, job, store.KindDistilled, *body)
+	return err
+}
+
+// distillation is one run of the distiller over a group.
+type distillation struct {
+	n        *Node
+	view     *store.View
+	ns       *store.Namespace
+	traj     *store.Trajectory
+	agent    *store.Agent
+	attempts []store.Attempt
+	group    acquire.Group
+	routes   map[int]store.GateRow // by attempt number
+	out      store.Distilled
+}
+
+func (n *Node) buildDistilled(ctx context.Context, job store.Job) (*store.Distilled, error) {
+	v, ns, err := n.openJob(job)
+	if err != nil {
+		return nil, err
+	}
+	defer v.Close()
+	traj, err := v.TrajectoryOf(ns.Number, job.Owner, job.Subject)
+	if err != nil || traj == nil {
+		return nil, err
+	}
+	agent, err := v.Agent(ns, traj.Agent)
+	if err != nil || agent == nil {
+		return nil, err
+	}
+	attempts, err := v.Attempts(ns, traj, traj.Version-distilAttempts)
+	if err != nil {
+		return nil, err
+	}
+	d := &distillation{n: n, view: v, ns: ns, traj: traj, agent: agent, attempts: attempts, routes: map[int]store.GateRow{}}
+	d.out = store.Distilled{Job: ref(job), Trajectory: traj.ID, Owner: traj.Owner, Version: traj.Version}
+	if err := d.makeGroup(); err != nil {
+		return nil, err
+	}
+	d.route()
+	drafts, discards := acquire.Distil(d.group)
+	for _, x := range discards {
+		d.discard(x.Reason, x.Detail)
+	}
+	for _, draft := range drafts {
+		if err := d.keep(ctx, draft); err != nil {
+			return nil, err
+		}
+	}
+	return &d.out, nil
+}
+
+func (d *distillation) discard(reason, detail string) {
+	d.out.Discarded = append(d.out.Discarded, store.Discard{Reason: reason, Detail: detail})
+}
+
+func (d *distillation) makeGroup() error {
+	d.group = acquire.Group{TaskType: d.traj.TaskType, Task: d.traj.Task, Environment: d.traj.Environment}
+	for _, a := range d.attempts {
+		out := acquire.Attempt{Number: a.Number, HasReward: a.HasReward, Score: score(a.Score), Success: a.Success}
+		for _, s := range a.Steps {
+			step := acquire.Step{Tool: s.Tool, Observation: s.Observation, Thought: s.Thought, Reward: s.Reward}
+			if len(s.Args) > 0 {
+				if err := json.Unmarshal(s.Args, &step.Args); err != nil {
+					return fmt.Errorf("decode arguments of attempt %d: %w", a.Number, err)
+				}
+			}
+			out.Steps = append(out.Steps, step)
+		}
+		given, err := d.given(a.Receipt)
+		if err != nil {
+			return err
+		}
+		out.Given = given
+		d.group.Attempts = append(d.group.Attempts, out)
+	}
+	return nil
+}
+
+// given lists what the agent was told by a recall, which is never distilled again.
+func (d *distillation) given(recall store.ID) ([]string, error) {
+	if recall == (store.ID{}) {
+		return nil, nil
+	}
+	receipt, err := d.view.Receipt(d.ns, d.agent.Number, recall)
+	if err != nil || receipt == nil {
+		return nil, err
+	}
+	var out []string
+	for _, item := range receipt.Items {
+		e, err := d.view.Experience(d.ns, item.ID)
+		if err != nil {
+			return nil, err
+		}
+		if e != nil {
+			out = append(out, e.Content)
+		}
+	}
+	return out, nil
+}
+
+// route sends each attempt through the gate.
+func (d *distillation) route() {
+	failed := !slices.ContainsFunc(d.attempts, func(a store.Attempt) bool { return a.HasReward && a.Success })
+	for _, a := range d.attempts {
+		row := store.GateRow{Attempt: a.Number, HasReward: a.HasReward, Route: "none", Reason: "no_reward"}
+		if a.HasReward {
+			row.Expected, row.Actual, row.Buffer, row.Long = a.Expected, a.Score, a.Buffer, a.Long
+			route, reason := d.routeOf(a, failed)
+			row.Route, row.Reason = string(route), reason
+		}
+		d.routes[a.Number] = row
+		d.out.Gate = append(d.out.Gate, row)
+	}
+}
+
+func (d *distillation) routeOf(a store.Attempt, pureFailure bool) (federation.Route, string) {
+	switch d.ns.Settings.Gate {
+	case "off":
+		return federation.RouteLongTerm, "gate_off"
+	case "random":
+		return gate.RandomRoute(fmt.Sprintf("%s/%d", d.traj.ID, a.Number), a.Long, a.Buffer), "gate_random"
+	}
+	return federation.RouteOf(federation.GateInput{
+		Success: a.Success, Delta: a.Delta(), Long: a.Long, Buffer: a.Buffer, WarmUp: a.WarmUp, PureFailure: pureFailure,
+		Conflict: d.conflicts(a.Success),
+	})
+}
+
+// conflicts reports whether a trusted experience about the same task says the opposite of an outcome.
+func (d *distillation) conflicts(success bool) bool {
+	vector := unpack(d.traj.TaskVector)
+	profile, ok := embed.ProfileOf(vector.Embedder)
+	if !ok {
+		return false
+	}
+	trusted := func(e *store.Experience) bool {
+		if e.Group == d.traj.Group || e.TaskType != d.traj.TaskType {
+			return false
+		}
+		warns := e.Kind == federation.KindFailure || e.Kind == federation.KindCaution
+		proved := e.Status == federation.StatusPromoted || !e.Shared() && e.Helped >= federation.One && 2*e.Helped >= e.Recalled
+		return proved && warns == success
+	}
+	for _, owner := range []uint32{d.traj.Owner, store.SharedOwner} {
+		for _, near := range d.n.index.nearest(poolKey{d.ns.Number, owner}, vector, 0, 1, trusted) {
+			if near.Cosine >= profile.Duplicate {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// keep gates, judges and dedupes one draft.
+func (d *distillation) keep(ctx context.Context, draft acquire.Draft) error {
+	route, delta := d.routeDraft(draft)
+	if route == federation.RouteDiscard {
+		d.discard("gate", draft.Lens+": nothing unexpected in its attempts")
+		return nil
+	}
+	e := d.experience(draft, route, delta)
+	same, err := d.view.ByHash(d.ns, d.traj.Owner, e.Hash)
+	if err != nil {
+		return err
+	}
+	item := store.DistilledItem{Experience: e}
+	if same != nil {
+		item.Experience.Judge = same.Judge
+		d.out.Items = append(d.out.Items, item) // apply joins it by its hash: no vectors needed
+		return nil
+	}
+	vectors := d.n.vectors(ctx, &e)
+	nearest, merge := d.n.duplicate(poolKey{d.ns.Number, d.traj.Owner}, &e, vectors)
+	verdict := acquire.Judge(draft, d.group, nearest, "")
+	if !verdict.Admit {
+		d.discard("judge", draft.Lens+": "+verdict.Reason)
+		return nil
+	}
+	item.Experience.Judge = micro(verdict.Score)
+	item.Vectors = packVectors(vectors)
+	if merge != nil {
+		item.MergeInto, item.MergeVer = merge.ID, merge.Version
+	}
+	d.out.Items = append(d.out.Items, item)
+	return nil
+}
+
+// routeDraft gives an experience the highest route among its source attempts; what contrasts both outcomes is long-term.
+func (d *distillation) routeDraft(draft acquire.Draft) (federation.Route, federation.Micro) {
+	var routes []federation.Route
+	var delta federation.Micro
+	for _, number := range draft.Attempts {
+		row, ok := d.routes[number]
+		if !ok || !row.HasReward {
+			continue
+		}
+		routes = append(routes, federation.Route(row.Route))
+		if x := row.Actual - row.Expected; max(x, -x) > max(delta, -delta) {
+			delta = x
+		}
+	}
+	if draft.Success > 0 && draft.Failure > 0 && draft.Kind != federation.KindSuccess {
+		return federation.RouteLongTerm, delta
+	}
+	return federation.HighestRoute(routes...), delta
+}
+
+func (d *distillation) experience(draft acquire.Draft, route federation.Route, delta federation.Micro) store.Experience {
+	e := store.Experience{
+		ID: ulid.Make(), Owner: d.traj.Owner, Agent: d.agent.ID, Principal: d.agent.Principal,
+		Scenario: draft.Scenario, Content: draft.Content, Keywords: draft.Keywords, Tools: draft.Tools,
+		TaskType: d.traj.TaskType, Kind: draft.Kind, Preconditions: draft.Preconditions, Environment: d.traj.Environment,
+		Group: d.traj.Group, GroupKey: d.traj.GroupKey, Status: federation.StatusActive, Share: d.traj.Share, RPE: delta,
+		Strength: federation.InitialStrength(delta), Success: draft.Success, Failure: draft.Failure,
+		Lineage: store.Lineage{
+			Trajectories: []store.ID{d.traj.ID}, Lens: draft.Lens, Generator: draft.Generator, Feature: draft.Feature,
+		},
+	}
+	if route == federation.RouteBuffer {
+		e.Status = federation.StatusBuffered
+	}
+	e.Hash = textHash(&e)
+	return e
+}
+
+// textHash is the identity of an experience's text: what must be equal for an exact duplicate.
+func textHash(e *store.Experience) [32]byte {
+	var conditions []string
+	for _, k := range slices.Sorted(maps.Keys(e.Preconditions)) {
+		conditions = append(conditions, k+"="+e.Preconditions[k])
+	}
+	return federation.TextHash(e.Scenario, e.Content, e.TaskType, conditions...)
+}
+
+// vectors embeds scenario and content; either may be missing when the deadline passed.
+func (n *Node) vectors(ctx context.Context, e *store.Experience) []embed.Vector {
+	scenario, err1 := n.embed(ctx, scenarioText(e))
+	content, err2 := n.embed(ctx, e.Content)
+	if err1 != nil || err2 != nil {
+		return nil
+	}
+	return []embed.Vector{scenario, content}
+}
+
+// scenarioText is what stands for the scenario: prefixed with task type and constraints. A query is not prefixed: on both
+// sides the prefix alone lifts unrelated texts above the floor.
+func scenarioText(e *store.Experience) string {
+	var b strings.Builder
+	if e.TaskType != "" {
+		b.WriteString(e.TaskType + ": ")
+	}
+	b.WriteString(e.Scenario)
+	for _, k := range slices.Sorted(maps.Keys(e.Preconditions)) {
+		fmt.Fprintf(&b, " [%s=%s]", k, e.Preconditions[k])
+	}
+	return b.String()
+}
+
+func packVectors(list []embed.Vector) store.Vectors {
+	var out store.Vectors
+	for _, v := range list {
+		out.Vectors = append(out.Vectors, store.PackVector(v.Embedder, v.Values))
+	}
+	return out
+}
+
+func unpack(v store.Vector) embed.Vector {
+	if v.Embedder == "" {
+		return embed.Vector{}
+	}
+	return embed.Vector{Embedder: v.Embedder, Values: v.Values()}
+}
+
+// duplicate looks for an experience of the pool that says the same: token sets or both vectors are close, and no veto
+// speaks against a merge. nearest is the highest cosine of contents on the common scale.
+func (n *Node) duplicate(pool poolKey, e *store.Experience, vectors []embed.Vector) (nearest float64, into *store.Experience) {
+	if len(vectors) != 2 {
+		return 0, nil
+	}
+	profile, ok := embed.ProfileOf(vectors[1].Embedder)
+	if !ok {
+		return 0, nil
+	}
+	live := func(x *store.Experience) bool {
+		return x.ID != e.ID && (!x.Shared() || x.Status == federation.StatusPromoted)
+	}
+	tokens := federation.TokenSet(e.Scenario + "\n" + e.Content)
+	for _, near := range n.index.nearest(pool, vectors[1], 1, mergeNearest, live) {
+		nearest = max(nearest, profile.Common(near.Cosine))
+		other := near.exp
+		close := federation.Jaccard(tokens, federation.TokenSet(other.Scenario+"\n"+other.Content)) >= nearDuplicate ||
+			near.Cosine >= profile.Duplicate && n.index.cosineAt(pool, other.ID, 0, vectors[0]) >= profile.Duplicate
+		if close && into == nil && len(federation.Vetoes(side(e), side(other))) == 0 {
+			into = other
+		}
+	}
+	return nearest, into
+}
+
+func side(e *store.Experience) federation.DedupeSide {
+	return federation.DedupeSide{
+		Scenario: e.Scenario, Content: e.Content, Tools: e.Tools, Preconditions: e.Preconditions, Kind: e.Kind, TaskType: e.TaskType,
+	}
+}
+
+// embedJob makes the vectors that a write could not wait for.
+func (n *Node) embedJob(ctx context.Context, job store.Job) error {
+	v, ns, err := n.openJob(job)
+	if err != nil {
+		return err
+	}
+	e, err := v.ExperienceOf(ns.Number, job.Owner, job.Subject)
+	v.Close()
+	if err != nil {
+		return err
+	}
+	if e == nil {
+		return n.finished(ctx, job)
+	}
+	scenario, err := n.encoder.Embed(ctx, scenarioText(e))
+	if err != nil {
+		return fmt.Errorf("embed scenario: %w", err)
+	}
+	content, err := n.encoder.Embed(ctx, e.Content)
+	if err != nil {
+		return fmt.Errorf("embed content: %w", err)
+	}
+	_, err = n.conclude(ctx, job, store.KindSetVectors, store.SetVectors{
+		Job: ref(job), Target: store.Target{ID: e.ID, Owner: e.Owner, Version: e.Version},
+		Vectors: packVectors([]embed.Vector{scenario, content}),
+	})
+	return err
+}
+
+func unpackAll(v store.Vectors) []embed.Vector {
+	var out []embed.Vector
+	for _, x := range v.Vectors {
+		out = append(out, unpack(x))
+	}
+	return out
+}

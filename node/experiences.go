@@ -1,0 +1,547 @@
+package node
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/oklog/ulid/v2"
+
+	"cairn/federation"
+	"cairn/node/api"
+	"cairn/node/store"
+)
+
+// directJudge is the judge's score of a lesson that an agent wrote itself: the middle, whatever confidence it claims.
+const directJudge = 500_000
+
+// directStrength is that of an experience without a reward prediction error.
+const directStrength = 500_000
+
+// AddExperience records a lesson as its agent wrote it. A duplicate is merged and answered with 200 and merged_into.
+func (n *Node) AddExperience(ctx context.Context, c api.Caller, req api.AddExperience, w api.Write) (api.Done[api.Experience], error) {
+	var zero api.Done[api.Experience]
+	until, err := checkExperience(req)
+	if err != nil {
+		return zero, err
+	}
+	added, res, err := call[store.Added](ctx, n, c, w, store.KindAddExperience, func(v *store.View, ns *store.Namespace) (any, error) {
+		agent, err := v.Agent(ns, c.Agent)
+		if err != nil || agent == nil {
+			return nil, orDefault(err, api.NotFound("agent"))
+		}
+		e := store.Experience{
+			ID: ulid.Make(), Owner: agent.Number, Agent: agent.ID, Principal: agent.Principal, Scenario: req.Scenario,
+			Content: req.Content, Keywords: req.Keywords, Tools: req.Tools, TaskType: req.TaskType, Kind: federation.KindDirect,
+			Preconditions: req.Preconditions, Environment: req.Environment, ValidUntil: until,
+			Group: taskGroup(req.GroupKey, req.TaskType, req.Scenario), GroupKey: req.GroupKey, Status: federation.StatusActive,
+			Share: federation.Share(req.Share), Judge: directJudge, Strength: directStrength,
+			Lineage: store.Lineage{Generator: "agent"},
+		}
+		if req.ClaimedConfidence != nil {
+			e.Claimed = micro(*req.ClaimedConfidence) + 1
+		}
+		e.Hash = textHash(&e)
+		return n.withDuplicate(ctx, v, ns, e)
+	})
+	if err != nil {
+		return zero, err
+	}
+	out, err := n.at(c, added, res)
+	status := http.StatusCreated
+	if added.Merged {
+		status, out.MergedInto = http.StatusOK, added.ID.String()
+	}
+	return done(out, res, status), err
+}
+
+// withDuplicate embeds a lesson and looks for one that says the same. The vectors of an exact duplicate are not needed.
+func (n *Node) withDuplicate(ctx context.Context, v *store.View, ns *store.Namespace, e store.Experience) (store.AddExperience, error) {
+	body := store.AddExperience{Experience: e}
+	same, err := v.ByHash(ns, e.Owner, e.Hash)
+	if err != nil || same != nil {
+		return body, err
+	}
+	vectors := n.vectors(ctx, &e)
+	body.Vectors = packVectors(vectors)
+	if _, into := n.duplicate(poolKey{ns.Number, e.Owner}, &e, vectors); into != nil {
+		body.MergeInto, body.MergeVer = into.ID, into.Version
+	}
+	return body, nil
+}
+
+func checkExperience(req api.AddExperience) (until int64, err error) {
+	err = firstError(
+		checkText("body.scenario", req.Scenario, maxScenario, true),
+		checkText("body.content", req.Content, maxContent, true),
+		checkWords("body.keywords", req.Keywords, maxKeywords),
+		checkWords("body.tools", req.Tools, 64),
+		checkTaskType("body.task_type", req.TaskType),
+		checkText("body.group_key", req.GroupKey, maxGroupKey, false),
+		checkMap("body.preconditions", req.Preconditions),
+		checkMap("body.environment", req.Environment),
+		checkChoice("body.share", req.Share, "", "auto", "candidate", "never"),
+	)
+	if err == nil && req.ClaimedConfidence != nil && !inUnit(*req.ClaimedConfidence) {
+		err = api.Invalid("body.claimed_confidence", "must be 0..1", *req.ClaimedConfidence)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return checkTime("body.valid_until", req.ValidUntil)
+}
+
+// at renders the experience that a write made or changed, at the version of the write.
+func (n *Node) at(c api.Caller, added store.Added, res store.Result) (api.Experience, error) {
+	v, ns, err := n.openFor(c)
+	if err != nil {
+		return api.Experience{}, err
+	}
+	defer v.Close()
+	e, err := v.ExperienceOf(ns.Number, added.Owner, added.ID)
+	if err == nil && e != nil && e.Version != added.Version {
+		if old, oerr := v.VersionOf(ns.Number, added.Owner, added.ID, added.Version); old != nil || oerr != nil {
+			e, err = old, oerr
+		}
+	}
+	if err != nil || e == nil {
+		return api.Experience{}, orDefault(err, api.NotFound("experience"))
+	}
+	out := n.render(v, c, e)
+	out.Index = res.Index
+	return out, nil
+}
+
+// visible finds an experience that the caller may see: its own, what its namespace shares, candidates it judges, and
+// everything of the namespace for the privileged. Anything else does not exist.
+func (n *Node) visible(v *store.View, ns *store.Namespace, c api.Caller, id string) (*store.Experience, error) {
+	eid, err := parseID("path.id", id)
+	if err != nil {
+		return nil, err
+	}
+	e, err := v.Experience(ns, eid)
+	if err != nil {
+		return nil, err
+	}
+	if e != nil {
+		ok, err := n.sees(v, ns, c, e)
+		if err != nil || ok {
+			return e, err
+		}
+	}
+	return nil, api.NotFound("experience")
+}
+
+func (n *Node) sees(v *store.View, ns *store.Namespace, c api.Caller, e *store.Experience) (bool, error) {
+	switch {
+	case e.Agent == c.Agent || privileged(c):
+		return true, nil
+	case !e.Shared():
+		return false, nil
+	case e.PromotedAt != 0:
+		return e.Unit == "" || e.Principal == c.Principal, nil
+	}
+	jury, err := v.Jury(ns, e.ID)
+	return jury != nil && jury.Sits(store.JurorOf(jury.Unit, c.Principal, c.Agent)), err
+}
+
+// Experience reads one experience.
+func (n *Node) Experience(_ context.Context, c api.Caller, id string) (api.Experience, error) {
+	return withExperience(n, c, id, func(v *store.View, _ *store.Namespace, e *store.Experience) (api.Experience, error) {
+		return n.render(v, c, e), nil
+	})
+}
+
+func withExperience[T any](n *Node, c api.Caller, id string, fn func(v *store.View, ns *store.Namespace, e *store.Experience) (T, error)) (T, error) {
+	var zero T
+	v, ns, err := n.openFor(c)
+	if err != nil {
+		return zero, err
+	}
+	defer v.Close()
+	e, err := n.visible(v, ns, c, id)
+	if err != nil {
+		return zero, err
+	}
+	return fn(v, ns, e)
+}
+
+// owned is an experience that the caller may change: the private ones of its own, and all of them for an admin.
+func (n *Node) owned(v *store.View, ns *store.Namespace, c api.Caller, id string) (*store.Experience, error) {
+	e, err := n.visible(v, ns, c, id)
+	if err != nil {
+		return nil, err
+	}
+	if e.Agent != c.Agent && !c.Has(api.RoleAdmin) {
+		return nil, api.NotFound("experience")
+	}
+	return e, nil
+}
+
+func needVersion(version int, e *store.Experience) error {
+	if version == 0 {
+		return &api.Error{Code: api.CodePrecondition, Detail: "send If-Match with the version you read, e.g. If-Match: \"1\""}
+	}
+	if version != e.Version {
+		return &api.Error{Code: api.CodePrecondition, Detail: "another version stands", Fields: []api.Field{{
+			Location: "header.If-Match", Message: "does not match the version that stands", Value: e.Version,
+		}}}
+	}
+	return nil
+}
+
+// PatchExperience makes a new version of a private experience.
+func (n *Node) PatchExperience(ctx context.Context, c api.Caller, id string, version int, req api.PatchExperience, w api.Write) (api.Done[api.Experience], error) {
+	added, res, err := call[store.Added](ctx, n, c, w, store.KindPatchExperience, func(v *store.View, ns *store.Namespace) (any, error) {
+		e, err := n.owned(v, ns, c, id)
+		if err != nil {
+			return nil, err
+		}
+		if err := needVersion(version, e); err != nil {
+			return nil, err
+		}
+		return n.buildPatch(ctx, v, ns, e, req)
+	})
+	if err != nil {
+		return api.Done[api.Experience]{}, err
+	}
+	out, err := n.at(c, added, res)
+	return done(out, res, http.StatusOK), err
+}
+
+func (n *Node) buildPatch(ctx context.Context, v *store.View, ns *store.Namespace, e *store.Experience, req api.PatchExperience) (store.PatchExperience, error) {
+	next := *e
+	set(&next.Scenario, req.Scenario)
+	set(&next.Content, req.Content)
+	set(&next.Keywords, req.Keywords)
+	set(&next.Tools, req.Tools)
+	set(&next.Preconditions, req.Preconditions)
+	if req.Share != nil {
+		next.Share = federation.Share(*req.Share)
+	}
+	until := ""
+	if req.ValidUntil != nil {
+		until = *req.ValidUntil
+	}
+	at, err := checkExperience(api.AddExperience{
+		Scenario: next.Scenario, Content: next.Content, Keywords: next.Keywords, Tools: next.Tools,
+		Preconditions: next.Preconditions, Share: string(next.Share), ValidUntil: until,
+	})
+	if err != nil {
+		return store.PatchExperience{}, err
+	}
+	if req.ValidUntil != nil {
+		next.ValidUntil = at
+	}
+	next.Hash = textHash(&next)
+	body := store.PatchExperience{
+		ID: e.ID, Owner: e.Owner, Version: e.Version, Scenario: next.Scenario, Content: next.Content, Keywords: next.Keywords,
+		Tools: next.Tools, Preconditions: next.Preconditions, ValidUntil: next.ValidUntil, Share: next.Share, Hash: next.Hash,
+	}
+	if next.Hash == e.Hash {
+		body.Vectors, err = v.VectorsOf(ns.Number, e.Owner, e.ID)
+		return body, err
+	}
+	body.Vectors = packVectors(n.vectors(ctx, &next))
+	return body, nil
+}
+
+func set[T any](field *T, value *T) {
+	if value != nil {
+		*field = *value
+	}
+}
+
+// EraseExperience removes an experience with everything derived from it.
+func (n *Node) EraseExperience(ctx context.Context, c api.Caller, id string, version int, w api.Write) (api.Done[api.Erased], error) {
+	erased, res, err := call[store.ErasedIDs](ctx, n, c, w, store.KindErase, func(v *store.View, ns *store.Namespace) (any, error) {
+		e, err := n.owned(v, ns, c, id)
+		if err != nil {
+			return nil, err
+		}
+		if err := needVersion(version, e); err != nil {
+			return nil, err
+		}
+		return store.Erase{Receipt: ulid.Make(), Agent: c.Agent, Target: store.Target{ID: e.ID, Owner: e.Owner, Version: e.Version}}, nil
+	})
+	if err != nil {
+		return api.Done[api.Erased]{}, err
+	}
+	if err := n.index.wait(ctx, res.Index); err != nil {
+		return api.Done[api.Erased]{}, api.Unavailable("erased, and not yet out of this node's index", 0, err)
+	}
+	out := api.Erased{Erased: idStrings(erased.Erased), Receipt: erased.Receipt.String(), Index: res.Index}
+	return done(out, res, http.StatusOK), nil
+}
+
+// Erasure verifies an erasure: what is gone, and where copies may still be.
+func (n *Node) Erasure(_ context.Context, c api.Caller, receipt string) (api.Erasure, error) {
+	id, err := parseID("path.receipt", receipt)
+	if err != nil {
+		return api.Erasure{}, err
+	}
+	v, ns, err := n.openFor(c)
+	if err != nil {
+		return api.Erasure{}, err
+	}
+	defer v.Close()
+	e, err := v.Erasure(ns, id)
+	if err != nil || e == nil || e.Agent != c.Agent && !privileged(c) {
+		return api.Erasure{}, orDefault(err, api.NotFound("erasure"))
+	}
+	places := map[string]string{"state": "purged", "index": "purged", "log": "pending", "backups": "not tracked by this node"}
+	for _, gone := range e.Erased {
+		if x, err := v.Experience(ns, gone); err != nil || x != nil {
+			places["state"] = "pending"
+		}
+		if n.index.knows(gone) {
+			places["index"] = "pending"
+		}
+	}
+	return api.Erasure{Receipt: receipt, Erased: idStrings(e.Erased), Places: places, CreatedAt: api.Time(e.At)}, nil
+}
+
+func (f *follower) knows(id store.ID) bool {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	return f.entries[id] != nil
+}
+
+// RestoreExperience brings an archived experience back.
+func (n *Node) RestoreExperience(ctx context.Context, c api.Caller, id string, w api.Write) (api.Done[api.Experience], error) {
+	return n.change(ctx, c, id, w, store.KindRestore, func(e *store.Experience) any {
+		return store.Target{ID: e.ID, Owner: e.Owner}
+	})
+}
+
+// NominateExperience asks for a jury now, whatever the author's own record says.
+func (n *Node) NominateExperience(ctx context.Context, c api.Caller, id string, w api.Write) (api.Done[api.Experience], error) {
+	return n.change(ctx, c, id, w, store.KindRequestNomination, func(e *store.Experience) any {
+		return store.RequestNomination{ID: e.ID, Owner: e.Owner}
+	})
+}
+
+func (n *Node) change(ctx context.Context, c api.Caller, id string, w api.Write, kind store.Kind, body func(e *store.Experience) any) (api.Done[api.Experience], error) {
+	added, res, err := call[store.Added](ctx, n, c, w, kind, func(v *store.View, ns *store.Namespace) (any, error) {
+		e, err := n.owned(v, ns, c, id)
+		if err != nil {
+			return nil, err
+		}
+		return body(e), nil
+	})
+	if err != nil {
+		return api.Done[api.Experience]{}, err
+	}
+	out, err := n.at(c, added, res)
+	return done(out, res, http.StatusOK), err
+}
+
+// listing is a checked ListFilter.
+type listing struct {
+	api.ListFilter
+	since, until int64
+	owner        *uint32
+	meta, shelf  bool
+}
+
+func checkList(f api.ListFilter) (listing, error) {
+	out := listing{ListFilter: f}
+	var err error
+	if out.since, err = checkTime("query.since", f.Since); err != nil {
+		return out, err
+	}
+	if out.until, err = checkTime("query.until", f.Until); err != nil {
+		return out, err
+	}
+	switch {
+	case f.Kind != "" && !federation.Kind(f.Kind).Valid():
+		return out, api.Invalid("query.kind", "is not a kind of experience", clip(f.Kind))
+	case f.Status != "" && !federation.Status(f.Status).Valid():
+		return out, api.Invalid("query.status", "is not a status of an experience", clip(f.Status))
+	case !inUnit(f.MinTrust):
+		return out, api.Invalid("query.min_trust", "must be 0..1", f.MinTrust)
+	case f.Agent != "" && checkName("query.agent", f.Agent) != nil:
+		return out, checkName("query.agent", f.Agent)
+	}
+	return out, firstError(checkChoice("query.rpe", f.RPE, "", "positive", "negative"), checkTaskType("query.task_type", f.TaskType))
+}
+
+func (l *listing) keeps(e *store.Experience) bool {
+	switch {
+	case l.meta && e.PromotedAt == 0, l.shelf && e.Status != federation.StatusCandidate,
+		l.Agent != "" && e.Agent != l.Agent, l.TaskType != "" && e.TaskType != l.TaskType,
+		l.Kind != "" && string(e.Kind) != l.Kind, l.Status != "" && string(e.Status) != l.Status,
+		l.Tool != "" && !slices.Contains(e.Tools, l.Tool),
+		l.MinTrust > 0 && (e.Trust == nil || score(e.Trust.Trust) < l.MinTrust),
+		l.RPE == "positive" && e.RPE <= 0, l.RPE == "negative" && e.RPE >= 0,
+		l.since != 0 && e.CreatedAt < l.since, l.until != 0 && e.CreatedAt > l.until:
+		return false
+	}
+	if l.Q == "" {
+		return true
+	}
+	q := federation.NormalizeText(l.Q)
+	return strings.Contains(federation.NormalizeText(e.Scenario+"\n"+e.Content+"\n"+strings.Join(e.Keywords, " ")), q)
+}
+
+// Experiences lists what the caller may see, oldest first within a pool.
+func (n *Node) Experiences(_ context.Context, c api.Caller, f api.ListFilter) (api.List[api.Experience], error) {
+	l, err := checkList(f)
+	if err != nil {
+		return api.List[api.Experience]{}, err
+	}
+	return inPage(n, c, f.Page, func(v *store.View, ns *store.Namespace, at page) (api.List[api.Experience], error) {
+		if err := l.scope(v, ns, c); err != nil {
+			return api.List[api.Experience]{}, err
+		}
+		return n.list(v, ns, c, &l, at)
+	})
+}
+
+// scope turns the pool asked for into an owner.
+func (l *listing) scope(v *store.View, ns *store.Namespace, c api.Caller) error {
+	shared := store.SharedOwner
+	switch {
+	case l.Pool == "meta":
+		l.owner, l.meta = &shared, true
+	case l.Pool == "candidates":
+		l.owner, l.shelf = &shared, true
+	case l.Pool == "own":
+		return l.scopeAgent(v, ns, c.Agent)
+	case strings.HasPrefix(l.Pool, "agent:"):
+		id := strings.TrimPrefix(l.Pool, "agent:")
+		if err := checkName("query.pool", id); err != nil {
+			return err
+		}
+		if id != c.Agent && !privileged(c) {
+			return api.NotFound("pool")
+		}
+		return l.scopeAgent(v, ns, id)
+	case l.Pool != "":
+		return api.Invalid("query.pool", "must be own, meta, candidates or agent:<id>", clip(l.Pool))
+	}
+	return nil
+}
+
+func (l *listing) scopeAgent(v *store.View, ns *store.Namespace, id string) error {
+	a, err := v.Agent(ns, id)
+	if err != nil || a == nil {
+		return orDefault(err, api.NotFound("agent"))
+	}
+	l.owner = &a.Number
+	return nil
+}
+
+func (n *Node) list(v *store.View, ns *store.Namespace, c api.Caller, l *listing, at page) (api.List[api.Experience], error) {
+	visit := func(after []byte, fn func([]byte, *store.Experience) bool) error { return v.All(ns, after, fn) }
+	if l.owner != nil {
+		visit = func(after []byte, fn func([]byte, *store.Experience) bool) error {
+			return v.Pool(ns, *l.owner, after, fn)
+		}
+	}
+	return collect(at, visit, func(e *store.Experience) (api.Experience, bool, error) {
+		if !l.keeps(e) {
+			return api.Experience{}, false, nil
+		}
+		ok, err := n.lists(v, ns, c, e)
+		if err != nil || !ok {
+			return api.Experience{}, false, err
+		}
+		return n.render(v, c, e), true, nil
+	})
+}
+
+// lists is who sees an experience in a list: as sees, but a candidate is listed to its own agent only.
+func (n *Node) lists(v *store.View, ns *store.Namespace, c api.Caller, e *store.Experience) (bool, error) {
+	if e.Shared() && e.PromotedAt == 0 && e.Agent != c.Agent && !privileged(c) {
+		return false, nil
+	}
+	return n.sees(v, ns, c, e)
+}
+
+// Meta lists the meta-pool.
+func (n *Node) Meta(ctx context.Context, c api.Caller, f api.ListFilter) (api.List[api.Experience], error) {
+	f.Pool = "meta"
+	if f.Status == "" {
+		f.Status = string(federation.StatusPromoted)
+	}
+	return n.Experiences(ctx, c, f)
+}
+
+// Candidates lists the shelf; an agent sees its own.
+func (n *Node) Candidates(ctx context.Context, c api.Caller, p api.Page) (api.List[api.Experience], error) {
+	return n.Experiences(ctx, c, api.ListFilter{Pool: "candidates", Page: p})
+}
+
+// Buffer lists the gate's buffer: the caller's own, all of the namespace for the privileged.
+func (n *Node) Buffer(ctx context.Context, c api.Caller, p api.Page) (api.List[api.Experience], error) {
+	return n.Experiences(ctx, c, api.ListFilter{Status: string(federation.StatusBuffered), Page: p})
+}
+
+// History lists the versions of an experience, oldest first.
+func (n *Node) History(_ context.Context, c api.Caller, id string) (api.List[api.Experience], error) {
+	return withExperience(n, c, id, func(v *store.View, ns *store.Namespace, e *store.Experience) (api.List[api.Experience], error) {
+		out := api.List[api.Experience]{Items: []api.Experience{}}
+		for version := 1; version < e.Version; version++ {
+			old, err := v.VersionOf(ns.Number, e.Owner, e.ID, version)
+			if err != nil {
+				return out, err
+			}
+			if old != nil {
+				out.Items = append(out.Items, n.render(v, c, old))
+			}
+		}
+		out.Items = append(out.Items, n.render(v, c, e))
+		return out, nil
+	})
+}
+
+// render shows an experience to a caller. The origin of a shared copy is for its agent and the privileged.
+func (n *Node) render(v *store.View, c api.Caller, e *store.Experience) api.Experience {
+	out := api.Experience{
+		ID: e.ID.String(), Version: e.Version, Scenario: e.Scenario, Content: e.Content, Keywords: orEmpty(e.Keywords),
+		Confidence: score(e.Confidence()), Tools: orEmpty(e.Tools), TaskType: e.TaskType, Kind: string(e.Kind),
+		Preconditions: orEmptyMap(e.Preconditions), Environment: orEmptyMap(e.Environment), Pool: store.PoolName(e),
+		Author: api.Author{Agent: e.Agent, Principal: e.Principal}, Status: string(e.Status),
+		Share: string(federation.CombineShare(e.Share)), RPE: score(e.RPE), Strength: score(e.StrengthNow(v.Now())),
+		Utility: api.Utility{Recalled: score(e.Recalled), Helped: score(e.Helped)},
+		Support: api.Support{Success: e.Success, Failure: e.Failure}, Trust: renderTrust(e.Trust),
+		Lineage:   api.Lineage{Trajectories: []string{}, DerivedFrom: []string{}, Lens: e.Lineage.Lens, Generator: e.Lineage.Generator},
+		CreatedAt: api.Time(e.CreatedAt), UpdatedAt: api.Time(e.UpdatedAt), Index: v.Index(),
+	}
+	if site, err := v.Site(); err == nil && site != nil {
+		out.Author.Site = site.ID
+	}
+	if e.Claimed > 0 {
+		claimed := score(e.Claimed - 1)
+		out.ClaimedConfidence = &claimed
+	}
+	if e.Unit == store.UnitAgent {
+		out.Label = "same_owner"
+	}
+	if e.ValidUntil != 0 {
+		until := api.Time(e.ValidUntil)
+		out.ValidUntil = &until
+	}
+	if e.SupersededBy != (store.ID{}) {
+		by := e.SupersededBy.String()
+		out.SupersededBy = &by
+	}
+	if e.Agent == c.Agent || privileged(c) {
+		out.Lineage.Trajectories, out.Lineage.DerivedFrom = idStrings(e.Lineage.Trajectories), idStrings(e.Lineage.DerivedFrom)
+		if e.Candidate != (store.ID{}) {
+			out.CandidateID = e.Candidate.String()
+		}
+	}
+	return out
+}
+
+func renderTrust(s *federation.Score) *api.Trust {
+	if s == nil {
+		return nil
+	}
+	return &api.Trust{
+		Value: score(s.Trust), Mean: score(s.Mu), Low: score(s.Trust), High: score(s.Upper), Evidence: score(s.N), Trials: int(s.Citations),
+	}
+}

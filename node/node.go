@@ -1,0 +1,276 @@
+package node
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"cairn/consensus"
+	"cairn/index/embed"
+	"cairn/node/api"
+	"cairn/node/gate"
+	"cairn/node/screen"
+	"cairn/node/store"
+)
+
+// Config says where a node lives and whom it joins. Dir is required; the other zero values are useful.
+type Config struct {
+	// Dir is the data folder; it is created when missing.
+	Dir string
+	// PeerAddr is where other nodes of the site reach this one. Default 127.0.0.1:8751; port 0 takes a free one.
+	PeerAddr string
+	// BootstrapExpect is how many nodes form a new site when Dir is empty and Join is empty. Default 1.
+	BootstrapExpect int
+	// Join lists peer addresses of the site to join.
+	Join []string
+	// PeerInsecure allows peers without TLS, on loopback addresses only. Default true for one node alone.
+	PeerInsecure bool
+	// Workers is how many jobs run at once. Default 2.
+	Workers int
+	// TickEvery is the time between ticks of the leader. Default one minute.
+	TickEvery time.Duration
+	// EmbedDeadline bounds an embedding on a write or recall. Default 2 s.
+	EmbedDeadline time.Duration
+	// Encoder turns text into vectors; nil makes one of this node's own. Nodes of one process may share one.
+	Encoder Encoder
+	// Screener looks at text before other principals see it. Default: the built-in rules.
+	Screener screen.Screener
+	// Logger receives the node's log. Default slog.Default.
+	Logger *slog.Logger
+}
+
+// Encoder turns text into vectors; *embed.Encoder is one.
+type Encoder interface {
+	Embed(ctx context.Context, text string) (embed.Vector, error)
+}
+
+func (c *Config) ensureDefaults() {
+	if c.PeerAddr == "" {
+		c.PeerAddr = "127.0.0.1:8751"
+	}
+	if c.BootstrapExpect == 0 && len(c.Join) == 0 {
+		c.BootstrapExpect = 1
+	}
+	if c.Workers == 0 {
+		c.Workers = 2
+	}
+	if c.TickEvery == 0 {
+		c.TickEvery = time.Minute
+	}
+	if c.EmbedDeadline == 0 {
+		c.EmbedDeadline = 2 * time.Second
+	}
+	if c.Screener == nil {
+		c.Screener = screen.Rules{}
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+}
+
+// Node is a running server. It implements api.Service; its methods are safe for concurrent use.
+type Node struct {
+	cfg       Config
+	log       *slog.Logger
+	store     *store.Store
+	group     *consensus.Group
+	encoder   Encoder
+	predictor *gate.Predictor
+	index     *follower
+	receipts  *batcher
+	streams   streams
+	registry  *prometheus.Registry
+	metrics   *metrics
+	adminKey  string
+
+	stop context.CancelFunc
+	wg   sync.WaitGroup
+	once sync.Once
+}
+
+var _ api.Service = (*Node)(nil)
+
+// Open starts a node. It returns when the node has joined or formed its site, knows a leader, and has indexed its state.
+func Open(ctx context.Context, cfg Config) (*Node, error) {
+	cfg.ensureDefaults()
+	n := &Node{cfg: cfg, log: cfg.Logger, predictor: &gate.Predictor{}, encoder: cfg.Encoder}
+	if err := n.open(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("open node: %w", err), n.Close())
+	}
+	return n, nil
+}
+
+func (n *Node) open(ctx context.Context) error {
+	if err := os.MkdirAll(n.cfg.Dir, 0o700); err != nil {
+		return err
+	}
+	if n.encoder == nil {
+		encoder, err := embed.New(embed.Options{})
+		if err != nil {
+			return err
+		}
+		n.encoder = encoder
+	}
+	var err error
+	if n.store, err = store.Open(filepath.Join(n.cfg.Dir, "state"), n.log); err != nil {
+		return err
+	}
+	n.group, err = consensus.Open(ctx, consensus.Config{
+		Dir: filepath.Join(n.cfg.Dir, "raft"), PeerAddr: n.cfg.PeerAddr, PeerInsecure: n.cfg.PeerInsecure,
+		BootstrapExpect: n.cfg.BootstrapExpect, Join: n.cfg.Join, Logger: n.log,
+	}, n.store)
+	if err != nil {
+		return err
+	}
+	n.streams.client = n.group.NodeID()
+	if err := n.makeRegistry(); err != nil {
+		return err
+	}
+	if err := n.bootstrap(ctx); err != nil {
+		return err
+	}
+	return n.start(ctx)
+}
+
+func (n *Node) start(ctx context.Context) error {
+	loops, stop := context.WithCancel(context.WithoutCancel(ctx))
+	n.stop = stop
+	n.index = newFollower(n.store, n.predictor, n.log)
+	if err := n.index.rebuild(); err != nil {
+		return err
+	}
+	n.receipts = newBatcher(n)
+	n.run(func() { n.index.follow(loops) })
+	n.run(func() { n.receipts.loop(loops) })
+	n.run(func() { n.work(loops) })
+	n.run(func() { n.tick(loops) })
+	at, _ := n.store.Applied()
+	return n.index.wait(ctx, at)
+}
+
+func (n *Node) run(loop func()) {
+	n.wg.Add(1)
+	go func() {
+		defer n.wg.Done()
+		loop()
+	}()
+}
+
+// Close stops the loops, commits buffered receipts and closes the databases. It is idempotent and waits.
+func (n *Node) Close() error {
+	var err error
+	n.once.Do(func() {
+		if n.stop != nil {
+			n.stop()
+			n.wg.Wait()
+		}
+		if n.group != nil {
+			err = n.group.Close()
+		}
+		if n.store != nil {
+			err = errors.Join(err, n.store.Close())
+		}
+	})
+	return err
+}
+
+// bootstrap makes the site when this node formed it, and finds the admin's key where this folder holds one.
+func (n *Node) bootstrap(ctx context.Context) error {
+	data, err := os.ReadFile(n.AdminKeyFile())
+	if err == nil {
+		n.adminKey = strings.TrimSpace(string(data))
+	} else if !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if len(n.cfg.Join) > 0 {
+		return nil
+	}
+	if err := n.catchUp(ctx); err != nil {
+		return err
+	}
+	view, err := n.store.View()
+	if err != nil {
+		return err
+	}
+	site, err := view.Site()
+	view.Close()
+	if err != nil || site != nil {
+		return err
+	}
+	return n.makeSite(ctx)
+}
+
+// catchUp waits for what the log holds from before a restart.
+func (n *Node) catchUp(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	if err := n.group.Barrier(ctx); err != nil {
+		return fmt.Errorf("wait for a leader: %w", err)
+	}
+	return nil
+}
+
+func (n *Node) makeSite(ctx context.Context) error {
+	if n.adminKey == "" {
+		n.adminKey = newKey()
+		if err := os.WriteFile(n.AdminKeyFile(), []byte(n.adminKey+"\n"), 0o600); err != nil {
+			return err
+		}
+	}
+	body := store.Bootstrap{Site: ulid.Make().String(), Admin: store.AgentKey{ID: ulid.Make().String(), Hash: sha256.Sum256([]byte(n.adminKey))}}
+	if _, err := rand.Read(body.Key[:]); err != nil {
+		return err
+	}
+	_, err := n.propose(ctx, api.Caller{}, api.Write{}, store.KindBootstrap, "", body)
+	return err
+}
+
+// newKey draws an API key: 32 random bytes.
+func newKey() string {
+	var b [32]byte
+	if _, err := rand.Read(b[:]); err != nil {
+		panic(err) // crypto/rand does not fail on supported systems
+	}
+	return "ck_" + base64.RawURLEncoding.EncodeToString(b[:])
+}
+
+// AdminKeyFile is where the first node keeps the admin's key.
+func (n *Node) AdminKeyFile() string { return filepath.Join(n.cfg.Dir, "admin.key") }
+
+// AdminKey is the key in AdminKeyFile, empty on a node that joined.
+func (n *Node) AdminKey() string { return n.adminKey }
+
+// NodeID is this node's ULID.
+func (n *Node) NodeID() string { return n.group.NodeID() }
+
+// PeerAddr is the address that peers reach.
+func (n *Node) PeerAddr() string { return n.group.PeerAddr() }
+
+// Registry holds the node's metrics.
+func (n *Node) Registry() *prometheus.Registry { return n.registry }
+
+func (n *Node) makeRegistry() error {
+	n.registry = prometheus.NewRegistry()
+	n.metrics = newMetrics(n)
+	all := append(n.group.Collectors(), n.metrics,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	for _, c := range all {
+		if err := n.registry.Register(c); err != nil {
+			return fmt.Errorf("register metrics: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,128 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"cairn/federation"
+	"cairn/node/api"
+	"cairn/node/refine"
+	"cairn/node/store"
+)
+
+// Outcome reports what happened after a recall, once per receipt.
+func (n *Node) Outcome(ctx context.Context, c api.Caller, receipt string, req api.OutcomeRequest, w api.Write) (api.Done[api.OutcomeAnswer], error) {
+	var zero api.Done[api.OutcomeAnswer]
+	if err := checkOutcome(&req); err != nil {
+		return zero, err
+	}
+	reported, res, err := call[store.Reported](ctx, n, c, w, store.KindOutcome, func(v *store.View, ns *store.Namespace) (any, error) {
+		return n.buildOutcome(v, ns, c, receipt, req)
+	})
+	if err != nil {
+		return zero, err
+	}
+	n.metrics.outcomes.Inc()
+	out := api.OutcomeAnswer{Citations: []api.Citation{}, Trust: []api.TrustChange{}, Index: res.Index}
+	for _, x := range reported.Citations {
+		out.Citations = append(out.Citations, api.Citation{Experience: x.Experience.String(), Citation: x.Citation.String()})
+	}
+	for _, x := range reported.Trust {
+		out.Trust = append(out.Trust, api.TrustChange{Experience: x.Experience.String(), Before: score(x.Before), After: score(x.After)})
+	}
+	if req.Trajectory == nil {
+		return done(out, res, http.StatusOK), nil
+	}
+	rec, err := n.attached(ctx, c, receipt, *req.Trajectory, w)
+	if err != nil {
+		return zero, fmt.Errorf("record the attached trajectory: %w", err)
+	}
+	out.Trajectory, out.Index = rec.Value.ID, max(out.Index, rec.Index)
+	res.Index = out.Index
+	return done(out, res, http.StatusOK), nil
+}
+
+// attached records the trajectory of an outcome. Its attempts carry the receipt, so that they are not counted as outcomes
+// again; the key makes a repeat of the report find the same recording.
+func (n *Node) attached(ctx context.Context, c api.Caller, receipt string, t api.RecordTrajectory, w api.Write) (api.Done[api.RecordedTrajectory], error) {
+	for i := range t.Attempts {
+		if t.Attempts[i].Receipt == "" {
+			t.Attempts[i].Receipt = receipt
+		}
+	}
+	if w.IdempotencyKey != "" {
+		w.IdempotencyKey += "\x00trajectory"
+	}
+	return n.RecordTrajectory(ctx, c, t, 0, w)
+}
+
+func checkOutcome(req *api.OutcomeRequest) error {
+	if req.Evidence == "" {
+		req.Evidence = string(federation.EvidenceSelf)
+	}
+	err := firstError(
+		checkChoice("body.evidence", req.Evidence, "verified", "judge", "self"),
+		checkText("body.note", req.Note, maxNote, false),
+	)
+	switch {
+	case err != nil:
+		return err
+	case req.Success == nil && req.Reward == nil:
+		return api.Invalid("body.success", "success or reward is needed", nil)
+	case req.Reward != nil && !inUnit(*req.Reward):
+		return api.Invalid("body.reward", "must be 0..1", *req.Reward)
+	case req.Used != nil && len(*req.Used) > 64:
+		return api.Invalid("body.used", "must have at most 64 entries", len(*req.Used))
+	}
+	if req.Trajectory != nil {
+		return checkTrajectory(*req.Trajectory, "body.trajectory.")
+	}
+	return nil
+}
+
+func (n *Node) buildOutcome(v *store.View, ns *store.Namespace, c api.Caller, token string, req api.OutcomeRequest) (store.Outcome, error) {
+	receipt, err := n.openReceipt(v, ns, c, token)
+	if err != nil {
+		return store.Outcome{}, err
+	}
+	if time.Now().UnixMilli()-receipt.At > store.ReceiptTTL {
+		return store.Outcome{}, api.Conflict("the receipt expired: an outcome is taken for 7 days")
+	}
+	body := store.Outcome{Receipt: *receipt, Evidence: federation.EvidenceKind(req.Evidence), Note: req.Note}
+	body.Reward, body.Success = rewardOf(req, thresholdOf(ns, receipt.TaskType))
+	given := make([]refine.Given, 0, len(receipt.Items))
+	for i, item := range receipt.Items {
+		given = append(given, refine.Given{
+			ID: item.ID.String(), Version: item.Version, Rank: i, Exploratory: item.Flags&store.FlagExploratory != 0,
+		})
+	}
+	credits, unknown := refine.Credits(given, req.Used)
+	if len(unknown) > 0 {
+		return body, api.Invalid("body.used", "names an experience that was not in the recall", clip(unknown[0]))
+	}
+	for _, cr := range credits {
+		id, err := ulid.ParseStrict(cr.ID)
+		if err != nil {
+			return body, fmt.Errorf("credit %s: %w", cr.ID, err)
+		}
+		body.Credits = append(body.Credits, store.Credit{
+			ID: id, Version: cr.Version, Credit: cr.Credit, Unused: cr.Used == federation.UsedNo, Citation: ulid.Make(),
+		})
+	}
+	return body, nil
+}
+
+// rewardOf completes the two from each other; where they contradict, the reward stands.
+func rewardOf(req api.OutcomeRequest, threshold float64) (federation.Micro, bool) {
+	if req.Reward != nil {
+		return micro(*req.Reward), *req.Reward >= threshold
+	}
+	if *req.Success {
+		return federation.One, true
+	}
+	return 0, false
+}

@@ -1,0 +1,152 @@
+package node
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"strings"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"cairn/node/api"
+	"cairn/node/store"
+)
+
+const (
+	defaultLimit = 50
+	maxLimit     = 500
+	sessionWait  = 5 * time.Second
+)
+
+// Authenticate finds whose key this is.
+func (n *Node) Authenticate(_ context.Context, bearer string) (api.Caller, error) {
+	denied := &api.Error{Code: api.CodeUnauthenticated, Detail: "no valid API key: send Authorization: Bearer ck_..."}
+	if !strings.HasPrefix(bearer, "ck_") || len(bearer) > 128 {
+		return api.Caller{}, denied
+	}
+	v, err := n.store.View()
+	if err != nil {
+		return api.Caller{}, api.Unavailable("the node is shutting down", time.Second, err)
+	}
+	defer v.Close()
+	ref, err := v.Key(sha256.Sum256([]byte(bearer)))
+	if err != nil || ref == nil {
+		return api.Caller{}, orDefault(err, denied)
+	}
+	ns, err := v.Namespace(ref.Namespace)
+	if err != nil || ns == nil {
+		return api.Caller{}, orDefault(err, denied)
+	}
+	agent, err := v.Agent(ns, ref.Agent)
+	if err != nil || agent == nil {
+		return api.Caller{}, orDefault(err, denied)
+	}
+	return api.Caller{
+		Namespace: ns.ID, Agent: agent.ID, Principal: agent.Principal, Roles: agent.Roles, KeyID: ref.KeyID,
+	}, nil
+}
+
+func orDefault(err, fallback error) error {
+	if err != nil {
+		return err
+	}
+	return fallback
+}
+
+// AwaitRead waits until a read with this consistency may be served.
+func (n *Node) AwaitRead(ctx context.Context, r api.Read) (uint64, error) {
+	target := r.Index
+	switch r.Consistency {
+	case "", "session":
+	case "local":
+		target = 0
+	case "linear":
+		at, err := n.group.ReadIndex(ctx)
+		if err != nil {
+			return 0, proposeError(err)
+		}
+		target = max(target, at)
+	default:
+		return 0, api.Invalid("query.consistency", "must be local, session or linear", r.Consistency)
+	}
+	if target == 0 {
+		return n.index.watermark(), nil
+	}
+	wait, cancel := context.WithTimeout(ctx, sessionWait)
+	defer cancel()
+	if err := n.index.wait(wait, target); err != nil {
+		return 0, api.Unavailable("the index asked for is not applied here yet", time.Second, err)
+	}
+	return n.index.watermark(), nil
+}
+
+func parseID(location, s string) (store.ID, error) {
+	id, err := ulid.ParseStrict(s)
+	if err != nil || len(s) != ulid.EncodedSize {
+		return store.ID{}, api.Invalid(location, "must be a ULID", clip(s))
+	}
+	return id, nil
+}
+
+// clip bounds a value that is shown in an error.
+func clip(s string) string {
+	if len(s) > 64 {
+		return s[:64]
+	}
+	return s
+}
+
+// page is the caller's place in a list, checked.
+type page struct {
+	limit int
+	after []byte
+}
+
+func checkPage(p api.Page) (page, error) {
+	out := page{limit: p.Limit}
+	if p.Limit == 0 {
+		out.limit = defaultLimit
+	}
+	if p.Limit < 0 || p.Limit > maxLimit {
+		return out, api.Invalid("query.limit", "must be 1..500", p.Limit)
+	}
+	if p.Cursor != "" {
+		data, err := base64.RawURLEncoding.DecodeString(p.Cursor)
+		if err != nil || len(data) == 0 || len(data) > 256 {
+			return out, api.Invalid("query.cursor", "is not a cursor of this list", clip(p.Cursor))
+		}
+		out.after = data
+	}
+	return out, nil
+}
+
+// collect gathers a page: visit is called with a function that takes the next record and returns false when the page is
+// full. keep says whether a record belongs to the list.
+func collect[R, T any](p page, visit func(after []byte, fn func(suffix []byte, rec *R) bool) error, render func(rec *R) (T, bool, error)) (api.List[T], error) {
+	out := api.List[T]{Items: []T{}}
+	var last []byte
+	var failed error
+	err := visit(p.after, func(suffix []byte, rec *R) bool {
+		item, keep, err := render(rec)
+		if err != nil {
+			failed = err
+			return false
+		}
+		if !keep {
+			return true
+		}
+		if len(out.Items) == p.limit {
+			next := base64.RawURLEncoding.EncodeToString(last)
+			out.NextCursor = &next
+			return false
+		}
+		out.Items = append(out.Items, item)
+		last = suffix
+		return true
+	})
+	if err == nil {
+		err = failed
+	}
+	return out, err
+}

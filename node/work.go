@@ -1,0 +1,178 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"cairn/node/api"
+	"cairn/node/store"
+)
+
+const (
+	leaseMS    = 60_000
+	leaseBatch = 16
+	retryBase  = int64(1000) // ms; doubled for each try
+)
+
+// errStale says that a job read something that changed before its result was applied: it runs again.
+var errStale = errors.New("the state changed while the job ran")
+
+// work leases due jobs while this node leads, and runs them.
+func (n *Node) work(ctx context.Context) {
+	for ctx.Err() == nil {
+		changed := n.store.Changed()
+		jobs, err := n.lease(ctx)
+		if err != nil && ctx.Err() == nil {
+			n.log.WarnContext(ctx, "lease jobs", "error", err)
+		}
+		if len(jobs) > 0 {
+			n.runJobs(ctx, jobs)
+			continue
+		}
+		n.idle(ctx, changed, err != nil)
+	}
+}
+
+// lease takes jobs that are due; none when there are none or another node leads.
+func (n *Node) lease(ctx context.Context) ([]store.Job, error) {
+	if !n.group.IsLeader() {
+		return nil, nil
+	}
+	v, err := n.store.View()
+	if err != nil {
+		return nil, err
+	}
+	due, any, err := v.NextDue()
+	v.Close()
+	if err != nil || !any || due > time.Now().UnixMilli() {
+		return nil, err
+	}
+	body := store.LeaseJobs{Node: n.NodeID(), Max: leaseBatch, Lease: leaseMS}
+	res, err := n.propose(ctx, api.Caller{}, api.Write{}, store.KindLeaseJobs, "", body)
+	if err != nil {
+		return nil, err
+	}
+	var out store.Leased
+	return out.Jobs, store.DecodeBody(res.Body, &out)
+}
+
+// idle waits for a change of the state, the next due time or a second.
+func (n *Node) idle(ctx context.Context, changed <-chan struct{}, failed bool) {
+	timer := time.NewTimer(time.Second)
+	defer timer.Stop()
+	if failed {
+		changed = nil // do not spin on what fails
+	}
+	select {
+	case <-changed:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+func (n *Node) runJobs(ctx context.Context, jobs []store.Job) {
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, n.cfg.Workers)
+	for _, job := range jobs {
+		slots <- struct{}{}
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			defer func() { <-slots }()
+			n.runJob(ctx, job)
+		}()
+	}
+	wg.Wait()
+}
+
+// runJob does a job and sees to it that it ends: done, again, or put back with its error.
+func (n *Node) runJob(ctx context.Context, job store.Job) {
+	err := n.dispatch(ctx, job)
+	if err == nil || ctx.Err() != nil {
+		return
+	}
+	finish := store.FinishJob{Job: store.JobRef{ID: job.ID, Lease: job.Lease}}
+	if errors.Is(err, errStale) {
+		finish.Stale = true
+	} else {
+		n.log.WarnContext(ctx, "job failed", "job", job.ID.String(), "kind", job.Kind, "try", job.Tries, "error", err)
+		finish.Error, finish.RetryIn = err.Error(), retryBase<<min(job.Tries, 8)
+	}
+	if _, err := n.propose(ctx, api.Caller{}, api.Write{}, store.KindFinishJob, job.Namespace, finish); err != nil && ctx.Err() == nil {
+		n.log.WarnContext(ctx, "finish job", "job", job.ID.String(), "error", err)
+	}
+}
+
+func (n *Node) dispatch(ctx context.Context, job store.Job) (err error) {
+	// A job works on text from outside; a fault in one must not take the node down with it.
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("job panicked: %v", p)
+		}
+	}()
+	switch job.Kind {
+	case store.JobDistil:
+		return n.distil(ctx, job)
+	case store.JobEmbed:
+		return n.embedJob(ctx, job)
+	case store.JobNominate:
+		return n.nominate(ctx, job)
+	case store.JobPromote:
+		return n.promote(ctx, job)
+	case store.JobReplace:
+		return n.replaceJuror(ctx, job)
+	case store.JobPurge:
+		_, err := n.conclude(ctx, job, store.KindPurge, store.Purge{Job: ref(job), ID: job.Subject})
+		return err
+	}
+	return fmt.Errorf("unknown kind of job %q", job.Kind)
+}
+
+func ref(job store.Job) store.JobRef { return store.JobRef{ID: job.ID, Lease: job.Lease} }
+
+// conclude proposes a job's result. A result that comes too late or was made from an older state is stale.
+func (n *Node) conclude(ctx context.Context, job store.Job, kind store.Kind, body any) (store.Result, error) {
+	res, err := n.propose(ctx, api.Caller{}, api.Write{}, kind, job.Namespace, body)
+	if e := (*api.Error)(nil); errors.As(err, &e) && (e.Code == api.CodePrecondition || e.Code == api.CodeConflict) {
+		return res, fmt.Errorf("%w: %s", errStale, e.Detail)
+	}
+	return res, err
+}
+
+// finished ends a job that found nothing to do.
+func (n *Node) finished(ctx context.Context, job store.Job) error {
+	_, err := n.conclude(ctx, job, store.KindFinishJob, store.FinishJob{Job: ref(job)})
+	return err
+}
+
+// openJob opens a view for a job.
+func (n *Node) openJob(job store.Job) (*store.View, *store.Namespace, error) {
+	return n.openFor(api.Caller{Namespace: job.Namespace})
+}
+
+// tick lets the leader run the rules that time drives.
+func (n *Node) tick(ctx context.Context) {
+	timer := time.NewTicker(n.cfg.TickEvery)
+	defer timer.Stop()
+	for {
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return
+		}
+		for n.group.IsLeader() && ctx.Err() == nil {
+			res, err := n.propose(ctx, api.Caller{}, api.Write{}, store.KindTick, "", store.Tick{})
+			if err != nil {
+				n.log.WarnContext(ctx, "tick", "error", err)
+				break
+			}
+			var out store.Ticked
+			if err := store.DecodeBody(res.Body, &out); err != nil || !out.More {
+				break
+			}
+		}
+	}
+}

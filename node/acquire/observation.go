@@ -61,8 +61,11 @@ func excerpt(observation string) string {
 			break
 		}
 	}
-	return cut(best, maxExcerpt)
+	return cut(politeness.ReplaceAllString(best, ""), maxExcerpt)
 }
+
+// politeness in an error is no request to who reads the lesson about it.
+var politeness = regexp.MustCompile(`(?i)\b(?:please|kindly),?\s+`)
 
 func headOf(s string, characters int) string {
 	n := 0

@@ -35,6 +35,7 @@ const (
 	StatusBuffered    Status = "buffered"    // in the gate's buffer
 	StatusCandidate   Status = "candidate"   // frozen copy on the shelf
 	StatusPromoted    Status = "promoted"    // in the meta-pool
+	StatusDemoted     Status = "demoted"     // lost its place in the meta-pool; final for its version
 	StatusDormant     Status = "dormant"     // long unused
 	StatusHeld        Status = "held"        // stopped by an administrator or curator
 	StatusQuarantined Status = "quarantined" // stopped by screening
@@ -46,7 +47,7 @@ const (
 // Valid reports whether s is a known status.
 func (s Status) Valid() bool {
 	switch s {
-	case StatusActive, StatusBuffered, StatusCandidate, StatusPromoted, StatusDormant,
+	case StatusActive, StatusBuffered, StatusCandidate, StatusPromoted, StatusDemoted, StatusDormant,
 		StatusHeld, StatusQuarantined, StatusArchived, StatusRevoked, StatusSuperseded:
 		return true
 	}

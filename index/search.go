@@ -62,8 +62,9 @@ func (p *Pool) Search(ctx context.Context, q Query) ([]Hit, error) {
 		return nil, err
 	}
 	hits := make([]Hit, 0, len(docs))
-	for _, doc := range docs {
-		h := p.hitLocked(s, doc)
+	scores := p.keywords.Scores(s.words, docs)
+	for i, doc := range docs {
+		h := p.hitLocked(s, doc, scores[i])
 		if h.AboveFloor || q.IgnoreFloor {
 			hits = append(hits, h)
 		}
@@ -165,9 +166,9 @@ func (p *Pool) acceptLocked(filter func(string, any) bool) func(uint32) bool {
 func (p *Pool) beforeLocked(a, b uint32) bool { return p.docs[a].id < p.docs[b].id }
 
 // hitLocked computes both parts for a candidate.
-func (p *Pool) hitLocked(s *search, doc uint32) Hit {
+func (p *Pool) hitLocked(s *search, doc uint32, bm25 float64) Hit {
 	r := &p.docs[doc]
-	h := Hit{ID: r.id, Meta: r.meta, VectorIndex: -1, BM25: p.keywords.Score(s.words, doc)}
+	h := Hit{ID: r.id, Meta: r.meta, VectorIndex: -1, BM25: bm25}
 	for i, ref := range r.rows {
 		if ref.space == nil || ref.embedder != s.Vector.Embedder {
 			continue

@@ -30,6 +30,7 @@ type Index struct {
 	terms    map[string]uint32
 	postings []postings // by term
 	docs     []document // by document number
+	lengths  []float32  // by document number
 	free     []uint32   // terms without documents, to be used again
 	live     int        // documents
 	length   float64    // sum of the lengths of live documents
@@ -45,10 +46,9 @@ type postings struct {
 
 // document is the forward list of one document: its terms and counts, by term.
 type document struct {
-	terms  []uint32
-	count  []float32
-	length float32
-	live   bool
+	terms []uint32
+	count []float32
+	live  bool
 }
 
 // New returns an empty index.
@@ -74,8 +74,9 @@ func (x *Index) Put(doc uint32, fields []Field) error {
 	x.deleteLocked(doc)
 	if int(doc) >= len(x.docs) {
 		x.docs = append(x.docs, make([]document, int(doc)+1-len(x.docs))...)
+		x.lengths = append(x.lengths, make([]float32, int(doc)+1-len(x.lengths))...)
 	}
-	d := document{terms: make([]uint32, 0, len(counts)), count: make([]float32, 0, len(counts)), length: float32(length), live: true}
+	d := document{terms: make([]uint32, 0, len(counts)), count: make([]float32, 0, len(counts)), live: true}
 	for _, c := range counts {
 		d.terms = append(d.terms, x.termLocked(c.term))
 	}
@@ -91,9 +92,9 @@ func (x *Index) Put(doc uint32, fields []Field) error {
 		x.postings[sorted[i]].insert(doc, d.count[i])
 	}
 	d.terms = sorted
-	x.docs[doc] = d
+	x.docs[doc], x.lengths[doc] = d, float32(length)
 	x.live++
-	x.length += float64(d.length)
+	x.length += float64(x.lengths[doc])
 	return nil
 }
 
@@ -118,9 +119,9 @@ func (x *Index) deleteLocked(doc uint32) bool {
 			x.free = append(x.free, t)
 		}
 	}
-	x.docs[doc] = document{}
+	x.length -= float64(x.lengths[doc])
+	x.docs[doc], x.lengths[doc] = document{}, 0
 	x.live--
-	x.length -= float64(d.length)
 	if x.live == 0 {
 		x.length = 0
 	}

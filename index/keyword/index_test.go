@@ -102,6 +102,65 @@ func TestIndexAgainstReference(t *testing.T) {
 	}
 }
 
+// TestEarlyStop compares searches that stop early with searches that a filter for all keeps from it.
+func TestEarlyStop(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	x := New()
+	for doc := range uint32(3000) {
+		text := randomText(r, 5+r.IntN(30))
+		if doc%100 == 0 {
+			text += fmt.Sprintf("rare%d ", r.IntN(12))
+		}
+		if err := x.Put(doc, []Field{{Text: text}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 300 {
+		q := NewQuery(fmt.Sprintf("rare%d %s rare%d", r.IntN(12), randomText(r, 1+r.IntN(5)), r.IntN(12)))
+		k := 1 + r.IntN(12)
+		got := x.Search(q, k, nil, nil)
+		want := x.Search(q, k, func(uint32) bool { return true }, nil)
+		if !slices.Equal(got, want) {
+			t.Fatalf("k %d, query %v:\n got %v\nwant %v", k, q, got, want)
+		}
+	}
+}
+
+func BenchmarkSearch(b *testing.B) {
+	r := rand.New(rand.NewPCG(5, 6))
+	x := New()
+	vocabulary := make([]string, 20000)
+	for i := range vocabulary {
+		vocabulary[i] = fmt.Sprintf("w%dx", i)
+	}
+	draw := func() string { // Zipf's law
+		return vocabulary[int(math.Pow(float64(len(vocabulary)), r.Float64()))-1]
+	}
+	for doc := range uint32(100000) {
+		var text strings.Builder
+		for range 20 + r.IntN(20) {
+			text.WriteString(draw() + " ")
+		}
+		if err := x.Put(doc, []Field{{Text: text.String()}}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	queries := make([]Query, 200)
+	for i := range queries {
+		queries[i] = NewQuery(draw() + " " + draw() + " " + draw())
+	}
+	all := func(uint32) bool { return true }
+	for name, accept := range map[string]func(uint32) bool{"stop": nil, "whole": all} {
+		b.Run(name, func(b *testing.B) {
+			i := 0
+			for b.Loop() {
+				x.Search(queries[i%len(queries)], 10, accept, nil)
+				i++
+			}
+		})
+	}
+}
+
 func compareMatches(t *testing.T, got, want []Match) {
 	t.Helper()
 	if len(got) != len(want) {

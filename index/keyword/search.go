@@ -31,14 +31,24 @@ func NewQuery(text string) Query {
 // Empty reports whether the query has no terms.
 func (q Query) Empty() bool { return len(q.terms) == 0 }
 
+// weighted is a term of a query as an index knows it.
+type weighted struct {
+	term uint32
+	idf  float64 // ln(1 + (N - n + .5)/(n + .5)), which is greater than 0
+}
+
+// bound is more than the term can add to a score.
+func (w weighted) bound() float64 { return w.idf * (k1 + 1) }
+
 // accumulator holds the sums of one search by document number.
 type accumulator struct {
 	sum     []float64
 	touched []uint32
+	rest    []float64
 }
 
-// Search returns the k documents with the greatest scores, best first. accept (nil: all) is asked once for every document
-// that shares a term with the query; before (nil: by number) orders documents of equal score. Neither may call the index.
+// Search returns the k documents with the greatest scores, best first. accept (nil: all) decides which documents may be found;
+// it is asked at most once for a document. before (nil: by number) orders documents of equal score. Neither may call the index.
 func (x *Index) Search(q Query, k int, accept func(doc uint32) bool, before func(a, b uint32) bool) []Match {
 	if k <= 0 || q.Empty() {
 		return nil
@@ -50,7 +60,7 @@ func (x *Index) Search(q Query, k int, accept func(doc uint32) bool, before func
 	defer x.mu.RUnlock()
 	acc := x.borrow()
 	defer x.giveBack(acc)
-	x.sumLocked(acc, q)
+	x.sumLocked(acc, x.resolveLocked(q), k, accept == nil)
 	top := make([]Match, 0, min(k, len(acc.touched)))
 	worse := func(a, b Match) bool { return a.Score < b.Score || a.Score == b.Score && before(b.Doc, a.Doc) }
 	for _, doc := range acc.touched {
@@ -69,54 +79,135 @@ func (x *Index) Search(q Query, k int, accept func(doc uint32) bool, before func
 	return top
 }
 
-// Score returns the BM25 score of one document, 0 when it shares no term with the query or is unknown. It is bit for bit
-// the score that Search gives.
-func (x *Index) Score(q Query, doc uint32) float64 {
+// Score returns the BM25 score of one document, 0 when it shares no term with the query or is unknown.
+func (x *Index) Score(q Query, doc uint32) float64 { return x.Scores(q, []uint32{doc})[0] }
+
+// Scores returns the BM25 score of each document, bit for bit the score that Search gives.
+func (x *Index) Scores(q Query, docs []uint32) []float64 {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	if int(doc) >= len(x.docs) || !x.docs[doc].live {
-		return 0
-	}
-	d := &x.docs[doc]
-	var sum float64
-	for _, term := range q.terms {
-		t, ok := x.terms[term]
-		if !ok {
-			continue
+	terms, out := x.resolveLocked(q), make([]float64, len(docs))
+	mean := x.length / float64(x.live)
+	for i, doc := range docs {
+		if int(doc) < len(x.docs) && x.docs[doc].live {
+			out[i] = x.finishLocked(0, terms, doc, mean)
 		}
-		if i, ok := slices.BinarySearch(d.terms, t); ok {
-			sum += x.partLocked(x.idfLocked(t), float64(d.count[i]), float64(d.length))
+	}
+	return out
+}
+
+// finishLocked adds what terms give to the score of a document.
+func (x *Index) finishLocked(sum float64, terms []weighted, doc uint32, mean float64) float64 {
+	d := &x.docs[doc]
+	for _, w := range terms {
+		if i, ok := slices.BinarySearch(d.terms, w.term); ok {
+			sum += part(w.idf, d.count[i], x.lengths[doc], mean)
 		}
 	}
 	return sum
 }
 
-func (x *Index) sumLocked(acc *accumulator, q Query) {
+// resolveLocked returns the terms of a query that the index has, the rarest first. It is the order in which scores are summed.
+func (x *Index) resolveLocked(q Query) []weighted {
+	out := make([]weighted, 0, len(q.terms))
 	for _, term := range q.terms {
-		t, ok := x.terms[term]
-		if !ok {
-			continue
+		if t, ok := x.terms[term]; ok {
+			n := float64(len(x.postings[t].docs))
+			out = append(out, weighted{t, math.Log(1 + (float64(x.live)-n+.5)/(n+.5))})
 		}
-		idf, p := x.idfLocked(t), &x.postings[t]
-		for i, doc := range p.docs {
+	}
+	slices.SortStableFunc(out, func(a, b weighted) int {
+		switch {
+		case a.idf > b.idf:
+			return -1
+		case a.idf < b.idf:
+			return 1
+		}
+		return 0
+	})
+	return out
+}
+
+// sumLocked adds up the scores of all documents that can be among the best k. With stop, it does not read the postings of the
+// last, frequent terms when these alone cannot lift a document to the k-th place: only documents seen before can still win
+// (MaxScore, Turtle and Flood 1995), and their counts are in the forward lists.
+func (x *Index) sumLocked(acc *accumulator, terms []weighted, k int, stop bool) {
+	mean := x.length / float64(x.live)
+	left := 0.
+	for _, w := range terms {
+		left += w.bound()
+	}
+	for i, w := range terms {
+		p := &x.postings[w.term]
+		if stop && len(acc.touched) >= k && len(p.docs) > len(acc.touched)/4 {
+			if place := acc.place(k); left < place {
+				x.finishAllLocked(acc, terms[i:], place-left*(1+1e-9), mean)
+				return
+			}
+		}
+		for j, doc := range p.docs {
 			if acc.sum[doc] == 0 {
 				acc.touched = append(acc.touched, doc)
 			}
-			acc.sum[doc] += x.partLocked(idf, float64(p.count[i]), float64(x.docs[doc].length))
+			acc.sum[doc] += part(w.idf, p.count[j], x.lengths[doc], mean)
 		}
+		left -= w.bound()
 	}
 }
 
-// idfLocked is ln(1 + (N - n + .5)/(n + .5)), which is never negative.
-func (x *Index) idfLocked(term uint32) float64 {
-	n := float64(len(x.postings[term].docs))
-	return math.Log(1 + (float64(x.live)-n+.5)/(n+.5))
+// finishAllLocked completes the sums of the documents that have at least bar and forgets the others.
+func (x *Index) finishAllLocked(acc *accumulator, terms []weighted, bar, mean float64) {
+	kept := acc.touched[:0]
+	for _, doc := range acc.touched {
+		if acc.sum[doc] < bar {
+			acc.sum[doc] = 0
+			continue
+		}
+		acc.sum[doc] = x.finishLocked(acc.sum[doc], terms, doc, mean)
+		kept = append(kept, doc)
+	}
+	acc.touched = kept
 }
 
-// partLocked is the share of one term in the BM25 score of a document.
-func (x *Index) partLocked(idf, count, length float64) float64 {
-	mean := x.length / float64(x.live)
-	return idf * (count * (k1 + 1) / (count + k1*(1-b+b*length/mean)))
+// place returns the k-th greatest sum so far.
+func (acc *accumulator) place(k int) float64 {
+	h := acc.rest[:0]
+	for _, doc := range acc.touched {
+		v := acc.sum[doc]
+		if len(h) < k {
+			h = append(h, v)
+			for i := len(h) - 1; i > 0 && h[i] < h[(i-1)/2]; i = (i - 1) / 2 {
+				h[i], h[(i-1)/2] = h[(i-1)/2], h[i]
+			}
+		} else if v > h[0] {
+			h[0] = v
+			sinkLeast(h)
+		}
+	}
+	acc.rest = h
+	return h[0]
+}
+
+func sinkLeast(h []float64) {
+	for i := 0; ; {
+		least := i
+		for _, child := range [2]int{2*i + 1, 2*i + 2} {
+			if child < len(h) && h[child] < h[least] {
+				least = child
+			}
+		}
+		if least == i {
+			return
+		}
+		h[i], h[least] = h[least], h[i]
+		i = least
+	}
+}
+
+// part is what one term adds to the BM25 score of a document.
+func part(idf float64, count, length float32, mean float64) float64 {
+	c := float64(count)
+	return idf * (c * (k1 + 1) / (c + k1*(1-b+b*float64(length)/mean)))
 }
 
 func (x *Index) borrow() *accumulator {

@@ -28,10 +28,14 @@ type contrasted struct {
 
 // contrast finds what the successes did and the failures did not, and the other way round, by smoothed log-odds.
 func (s *scene) contrast() []source {
-	if len(s.successes) == 0 || len(s.failures) == 0 {
+	if s.best == nil || len(s.failures) == 0 {
 		return nil
 	}
 	positive, negative := s.differences()
+	if schema, ok := s.schema(); ok {
+		positive = append([]contrasted{schema}, withoutNames(positive)...)
+		positive = positive[:min(len(positive), maxPositive)]
+	}
 	if len(positive)+len(negative) == 0 {
 		return nil
 	}
@@ -44,6 +48,11 @@ func (s *scene) contrast() []source {
 	sources := append(slices.Clone(s.successes), s.failures...)
 	d = s.draft(d, sources, s.namedCalls(append(slices.Clone(positive), negative...))...)
 	return []source{{d, sources}}
+}
+
+// withoutNames drops what the names of a query say already.
+func withoutNames(features []contrasted) []contrasted {
+	return slices.DeleteFunc(features, func(f contrasted) bool { return f.class == className })
 }
 
 func (s *scene) advice(positive, negative []contrasted) string {
@@ -68,6 +77,8 @@ func (s *scene) list(features []contrasted, avoid bool) string {
 // feature says a feature in words.
 func (p phrases) feature(f feature, avoid bool) string {
 	switch f.class {
+	case classSchema:
+		return fmt.Sprintf(p.names, f.shown, f.tool)
 	case classValue:
 		return fmt.Sprintf(p.value, f.shown, f.tool)
 	case classWord, className:

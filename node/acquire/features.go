@@ -10,13 +10,14 @@ import (
 type featureClass int
 
 const (
-	classValue featureClass = iota // tool + argument + literal value
-	className                      // a table or column of a query
-	classFirst                     // a piece of the first command
-	classWord                      // a piece of a command
-	classOrder                     // a before b
-	classTool                      // tool
-	classArg                       // tool + argument name
+	classSchema featureClass = iota // all names of a query
+	classValue                      // tool + argument + literal value
+	className                       // a table or column of a query
+	classFirst                      // a piece of the first command
+	classWord                       // a piece of a command
+	classOrder                      // a before b
+	classTool                       // tool
+	classArg                        // tool + argument name
 )
 
 // feature is something an attempt did. key is stable; the other fields are for the text.

@@ -15,6 +15,7 @@ type phrases struct {
 	withArg  string // %s argument, %s tool
 	value    string // %s argument="value", %s tool
 	word     string // %s piece of a command, %s tool
+	names    string // %s names of a query, %s tool
 	first    string // %s piece of the first command
 	before   string // %s call, %s call
 	caution  string // %s call, %s error
@@ -42,6 +43,7 @@ var english = phrases{
 	withArg:  "give the argument `%s` to `%s`",
 	value:    "use `%s` in `%s`",
 	word:     "use `%s` in `%s`",
+	names:    "use the names %s in `%s`",
 	first:    "start with `%s` in `%s`",
 	before:   "call `%s` before `%s`",
 	caution:  "Avoid %s: it failed with %s.",
@@ -69,6 +71,7 @@ var chinese = phrases{
 	withArg:  "把参数 `%s` 传给 `%s`",
 	value:    "使用 `%s`（`%s`）",
 	word:     "使用 `%s`（`%s`）",
+	names:    "使用名称 %s（`%s`）",
 	first:    "先用 `%s`（`%s`）",
 	before:   "先调用 `%s` 再调用 `%s`",
 	caution:  "避免 %s：失败，返回 %s。",

@@ -186,3 +186,20 @@ func TestPieces(t *testing.T) {
 		})
 	}
 }
+
+func TestQueryNames(t *testing.T) {
+	for _, tc := range []struct {
+		text string
+		want []string
+	}{
+		{"SELECT AVG(horsepower) FROM cars_data WHERE year < 1980", []string{"horsepower", "cars_data", "year"}},
+		{"select o.Year_of_Founded from orchestra o join performance as p on o.id = p.oid where x = 'from y' group by o.id", []string{"year_of_founded", "orchestra", "performance", "id", "oid"}},
+		{"SELECT COUNT(*) AS total FROM pets ORDER BY total", []string{"pets"}},
+		{"find . -name x", nil},
+		{"", nil},
+	} {
+		if got := queryNames(tc.text); !slices.Equal(got, tc.want) {
+			t.Errorf("%q: got %q, want %q", tc.text, got, tc.want)
+		}
+	}
+}

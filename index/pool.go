@@ -23,6 +23,7 @@ type Pool struct {
 	docs   []record // by document number
 	free   []uint32 // numbers to be used again
 	spaces map[string]*vector.Space
+	hold   bool // new spaces build no graph until the pool is loaded
 }
 
 // record is a document as the pool keeps it: the vectors are rows of the spaces.
@@ -155,6 +156,9 @@ func (p *Pool) spaceLocked(v embed.Vector) *vector.Space {
 	s := p.spaces[v.Embedder]
 	if s == nil {
 		s = vector.NewSpace(len(v.Values))
+		if p.hold {
+			s.Hold()
+		}
 		p.spaces[v.Embedder] = s
 	}
 	return s

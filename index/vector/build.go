@@ -18,7 +18,7 @@ var builders = make(chan struct{}, max(1, runtime.NumCPU()/2))
 
 // startLocked starts the builder when there is something to build and none is running. It ends by itself.
 func (s *Space) startLocked() {
-	if !haveKernels || s.closed || s.building != nil {
+	if !haveKernels || s.closed || s.held || s.building != nil {
 		return
 	}
 	if s.graph == nil && s.live < s.minGraph || s.graph != nil && len(s.tail) == 0 && !s.staleLocked() {

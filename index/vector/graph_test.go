@@ -261,3 +261,89 @@ func TestGraphOfIdenticalRows(t *testing.T) {
 		t.Errorf("got %v, %v", got, err)
 	}
 }
+
+// copyOf adds the live rows of s to a new space in order and gives it the links.
+func copyOf(t *testing.T, s *Space, change func([]byte) []byte) (*Space, error) {
+	t.Helper()
+	out, numbers := NewSpace(s.dims), map[Row]uint32{}
+	out.minGraph = s.minGraph
+	out.Hold()
+	for i, l := range s.rows {
+		if l.live {
+			numbers[Row(i)] = uint32(mustAdd(t, out, s.Values(Row(i)), l.owner))
+		}
+	}
+	links := s.Links(func(row Row) (uint32, bool) { to, ok := numbers[row]; return to, ok })
+	return out, out.SetLinks(change(links))
+}
+
+func TestLinksAreKept(t *testing.T) {
+	s, c := graphSpace(t, 3000, 20, 64)
+	for i := range Row(300) {
+		s.Remove(i * 3)
+	}
+	got, err := copyOf(t, s, func(b []byte) []byte { return b })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer got.Close()
+	if st := got.Stats(); st.Graph != 2700 || st.Tail != 0 {
+		t.Errorf("%+v", st)
+	}
+	if r := recall(t, got, 40, func(i int) Search { return Search{Values: c.draw(i % 20), K: 10, Part: AnyPart} }); r < .97 {
+		t.Errorf("recall %.3f", r)
+	}
+}
+
+func TestDamagedLinks(t *testing.T) {
+	s, _ := graphSpace(t, 1200, 20, 64)
+	for name, change := range map[string]func([]byte) []byte{
+		"cut":         func(b []byte) []byte { return b[:len(b)-3] },
+		"longer":      func(b []byte) []byte { return append(b, 1) },
+		"few bytes":   func(b []byte) []byte { return b[:5] },
+		"entry":       func(b []byte) []byte { b[4], b[5] = 255, 255; return b },
+		"row":         func(b []byte) []byte { b[10] = 255; return b },
+		"layers":      func(b []byte) []byte { b[12] = 200; return b },
+		"no layers":   func(b []byte) []byte { b[12] = 0; return b },
+		"many links":  func(b []byte) []byte { b[13] = 255; return b },
+		"link":        func(b []byte) []byte { b[16] = 255; return b },
+		"count":       func(b []byte) []byte { b[0]++; return b },
+		"empty graph": func([]byte) []byte { return make([]byte, 8) },
+	} {
+		got, err := copyOf(t, s, change)
+		if err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+		got.Wait()
+		if st := got.Stats(); st.Graph != 1200 {
+			t.Errorf("%s: the graph was not built anew: %+v", name, st)
+		}
+	}
+}
+
+func FuzzSetLinks(f *testing.F) {
+	if !haveKernels {
+		f.Skip("no kernels for this CPU")
+	}
+	s := NewSpace(4)
+	s.minGraph = 4
+	for owner := range uint32(6) {
+		mustAdd(f, s, unitOf([]float32{1, float32(owner), 2, 3}), owner)
+	}
+	s.Wait()
+	f.Add(s.Links(func(row Row) (uint32, bool) { return uint32(row), true }))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		got := NewSpace(4)
+		got.minGraph = 1000
+		got.Hold()
+		for owner := range uint32(6) {
+			mustAdd(t, got, unitOf([]float32{1, float32(owner), 2, 3}), owner)
+		}
+		if got.SetLinks(data) == nil {
+			if _, err := got.Search(Search{Values: []float32{1, 0, 0, 0}, K: 3, Part: AnyPart}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got.Close()
+	})
+}

@@ -54,6 +54,7 @@ type Space struct {
 	tail     []Row         // with a graph: rows that are not in it yet
 	building chan struct{} // closed when the builder ends; nil when none runs
 	closed   bool
+	held     bool // no builder is started
 }
 
 // label says whose row it is.

@@ -54,12 +54,11 @@ func decimal(s string, bits int) (uint64, error) {
 
 // stream is one reader of the feed. It holds a position, not events: what is not read costs nothing.
 type stream struct {
-	n       *Node
-	c       api.Caller
-	filter  api.FeedFilter
-	at      position
-	queue   []api.FeedMessage
-	started bool
+	n      *Node
+	c      api.Caller
+	filter api.FeedFilter
+	at     position
+	queue  []api.FeedMessage
 }
 
 // Feed opens a stream strictly after a cursor; an empty cursor starts with what comes next.

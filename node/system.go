@@ -86,7 +86,7 @@ func (n *Node) Cluster(_ context.Context, c api.Caller) (api.Cluster, error) {
 	}
 	for _, x := range status.Nodes {
 		out.Nodes = append(out.Nodes, api.ClusterNode{
-			ID: x.ID, Address: x.Address, Role: string(x.Role), Applied: x.Applied, Lag: x.Lag, Healthy: x.Healthy,
+			ID: x.ID, Address: x.Address, Role: x.Role, Applied: x.Applied, Lag: x.Lag, Healthy: x.Healthy,
 		})
 	}
 	return out, nil

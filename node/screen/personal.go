@@ -7,14 +7,17 @@ import (
 )
 
 func personal(name, pattern string, check func(string, int, int) bool) rule {
-	return rule{name: name, kind: Personal, action: Redact, re: regexp.MustCompile(pattern), check: check}
+	return rule{name: name, kind: Personal, action: Redact, re: regexp.MustCompile(pattern), check: check, needs: anyDigit}
 }
+
+// anyDigit is what every rule about numbers needs.
+var anyDigit = strings.Split("0123456789", "")
 
 // personalRules are data about a person or a machine. Those with a check digit come before those that go by shape.
 var personalRules = []rule{
-	{name: "email", whole: true, kind: Personal, action: Redact, check: isEmail,
+	{name: "email", needs: []string{"@"}, whole: true, kind: Personal, action: Redact, check: isEmail,
 		re: regexp.MustCompile(`[\pL\pN._%+'-]{1,64}@(?:[\pL\pN-]{1,63}\.)+[\pL]{2,24}`)},
-	{name: "iban", kind: Personal, action: Redact, re: regexp.MustCompile(`[A-Za-z]{2}\d{2}[ -]?(?:[A-Za-z0-9][ -]?){10,34}`), check: notInside, trim: trimIBAN},
+	{name: "iban", needs: anyDigit, kind: Personal, action: Redact, re: regexp.MustCompile(`[A-Za-z]{2}\d{2}[ -]?(?:[A-Za-z0-9][ -]?){10,34}`), check: notInside, trim: trimIBAN},
 	personal("chinese_id", `\d{17}[\dXx]`, bounded(isChineseID)),
 	personal("french_id", `[12] ?\d{2} ?\d{2} ?\d{2} ?\d{3} ?\d{3} ?\d{2}`, bounded(isFrenchID)),
 	personal("card", `\d(?:[ -]?\d){11,18}`, bounded(isCard)),
@@ -23,7 +26,7 @@ var personalRules = []rule{
 	personal("spanish_id", `[XYZxyz\d]\d{7}-?[A-Za-z]`, bounded(func(s string) bool { return isSpanishID(strings.ReplaceAll(s, "-", "")) })),
 	personal("italian_id", `[A-Z]{6}\d{2}[A-EHLMPRST]\d{2}[A-Z]\d{3}[A-Z]`, bounded(always)),
 	personal("ip", `(?:\d{1,3}\.){3}\d{1,3}`, isIPv4),
-	{name: "ip", whole: true, kind: Personal, action: Redact, re: regexp.MustCompile(`[0-9A-Fa-f:]*:[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*`), check: isIPv6},
+	{name: "ip", needs: []string{":"}, whole: true, kind: Personal, action: Redact, re: regexp.MustCompile(`[0-9A-Fa-f:]*:[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*`), check: isIPv6},
 	personal("phone", phoneShapes, isPhone),
 	personal("phone", `\+?\(?\d(?:[\d ().x/-]{5,20})\d`, isSpokenPhone),
 }

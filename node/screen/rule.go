@@ -1,10 +1,15 @@
 package screen
 
-import "regexp"
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
 
 // rule finds one kind of thing in a folded text.
 type rule struct {
 	name   string
+	needs  []string // a text without any of these, in lower case, has no match; nil: no short cut
 	kind   Kind
 	action Action
 	re     *regexp.Regexp
@@ -14,7 +19,12 @@ type rule struct {
 	trim   func(text string, start, end int) (int, int) // nil: the match as it is
 }
 
-func (r rule) find(text string) []Finding {
+// find returns the matches in text; lower is the text in lower case. The short cut matters: the regular expressions take
+// microseconds a character, and most texts have none of the words they are about.
+func (r rule) find(text, lower string) []Finding {
+	if !r.possible(lower) {
+		return nil
+	}
 	var found []Finding
 	for from := 0; from <= len(text); {
 		at := r.re.FindStringSubmatchIndex(text[from:])
@@ -38,6 +48,10 @@ func (r rule) find(text string) []Finding {
 		from = next
 	}
 	return found
+}
+
+func (r rule) possible(lower string) bool {
+	return r.needs == nil || slices.ContainsFunc(r.needs, func(word string) bool { return strings.Contains(lower, word) })
 }
 
 func startsRune(b byte) bool { return b&0xc0 != 0x80 }

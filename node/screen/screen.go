@@ -33,11 +33,12 @@ func Fields(scenario, content string, keywords []string) Fielded {
 
 func screen(s string, requests bool) Result {
 	f := fold(s)
-	spans := byRules(f.text, secretRules, nil)
-	spans = byRules(f.text, personalRules, spans)
-	orders := byRules(f.text, orderRules, nil)
+	lower := strings.ToLower(f.text)
+	spans := byRules(f.text, lower, secretRules, nil)
+	spans = byRules(f.text, lower, personalRules, spans)
+	orders := byRules(f.text, lower, orderRules, nil)
 	if requests {
-		orders = byRules(f.text, requestRules, orders)
+		orders = byRules(f.text, lower, requestRules, orders)
 	}
 	var findings []Finding
 	for _, found := range append(spans, orders...) {
@@ -61,9 +62,9 @@ func strictest(findings []Finding) Action {
 }
 
 // byRules adds what rules find and what does not overlap with a finding that is there already.
-func byRules(text string, rules []rule, found []Finding) []Finding {
+func byRules(text, lower string, rules []rule, found []Finding) []Finding {
 	for _, r := range rules {
-		for _, f := range r.find(text) {
+		for _, f := range r.find(text, lower) {
 			if !slices.ContainsFunc(found, func(o Finding) bool { return f.Start < o.End && o.Start < f.End }) {
 				found = append(found, f)
 			}

@@ -7,31 +7,34 @@ import (
 	"unicode"
 )
 
-func secret(name, pattern string) rule {
-	return rule{name: name, kind: Secret, action: Redact, re: regexp.MustCompile(pattern)}
+func secret(name, needs, pattern string) rule {
+	return rule{name: name, kind: Secret, action: Redact, re: regexp.MustCompile(pattern), needs: strings.Split(needs, "|")}
 }
+
+// secretWords are what a text names a secret.
+var secretWords = []string{"pass", "pwd", "secret", "key", "token", "credential", "密码", "口令", "密钥", "令牌", "秘钥"}
 
 // secretRules are the shapes in which services give out keys, in order of trust.
 var secretRules = []rule{
-	secret("private_key", `-----BEGIN (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----|\z)`),
-	secret("aws_key", `\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b`),
-	secret("github_token", `\b(?:gh[pousr]_[A-Za-z0-9]{30,255}|github_pat_[A-Za-z0-9_]{22,255})\b`),
-	secret("gitlab_token", `\bgl(?:pat|ptt|dt|rt|cbt)-[A-Za-z0-9_-]{20,}`),
-	secret("sk_key", `\bsk-(?:[a-z]{2,10}-)*[A-Za-z0-9_-]{16,}`),
-	secret("slack_token", `\bxox[abeoprs]-[A-Za-z0-9-]{10,}|hooks\.slack\.com/services/[A-Za-z0-9/_-]{20,}`),
-	secret("google_key", `\bAIza[0-9A-Za-z_-]{35}|\bya29\.[0-9A-Za-z_-]{20,}`),
-	secret("stripe_key", `\b[rsp]k_(?:live|test)_[A-Za-z0-9]{10,}|\bwhsec_[A-Za-z0-9]{20,}`),
-	secret("hub_token", `\b(?:hf|npm|pypi|dckr_pat|dop_v1|shpat|sq0atp|SG|glsa|lin_api|rcp|ck)[_.-][A-Za-z0-9_.-]{24,}`),
-	secret("jwt", `\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?`),
-	{name: "bearer_token", kind: Secret, action: Redact, group: 1,
+	secret("private_key", "private key", `-----BEGIN (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----|\z)`),
+	secret("aws_key", "akia|asia|abia|acca", `\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b`),
+	secret("github_token", "ghp_|gho_|ghu_|ghs_|ghr_|github_pat_", `\b(?:gh[pousr]_[A-Za-z0-9]{30,255}|github_pat_[A-Za-z0-9_]{22,255})\b`),
+	secret("gitlab_token", "glpat-|glptt-|gldt-|glrt-|glcbt-", `\bgl(?:pat|ptt|dt|rt|cbt)-[A-Za-z0-9_-]{20,}`),
+	secret("sk_key", "sk-", `\bsk-(?:[a-z]{2,10}-)*[A-Za-z0-9_-]{16,}`),
+	secret("slack_token", "xox|hooks.slack", `\bxox[abeoprs]-[A-Za-z0-9-]{10,}|hooks\.slack\.com/services/[A-Za-z0-9/_-]{20,}`),
+	secret("google_key", "aiza|ya29.", `\bAIza[0-9A-Za-z_-]{35}|\bya29\.[0-9A-Za-z_-]{20,}`),
+	secret("stripe_key", "k_live_|k_test_|whsec_", `\b[rsp]k_(?:live|test)_[A-Za-z0-9]{10,}|\bwhsec_[A-Za-z0-9]{20,}`),
+	secret("hub_token", "hf|npm|pypi|dckr|dop_|shpat|sq0atp|sg|glsa|lin_api|rcp|ck", `\b(?:hf|npm|pypi|dckr_pat|dop_v1|shpat|sq0atp|SG|glsa|lin_api|rcp|ck)[_.-][A-Za-z0-9_.-]{24,}`),
+	secret("jwt", "eyj", `\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?`),
+	{name: "bearer_token", needs: []string{"bearer", "basic", "token"}, kind: Secret, action: Redact, group: 1,
 		re: regexp.MustCompile(`(?i)\b(?:bearer|basic|token)\s+([A-Za-z0-9._~+/=-]{16,})`), check: checkText(mixed)},
-	{name: "url_password", kind: Secret, action: Redact, group: 1,
+	{name: "url_password", needs: []string{"://"}, kind: Secret, action: Redact, group: 1,
 		re: regexp.MustCompile(`\b[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s:/@<>"']{0,64}:([^\s@/<>"']{1,128})@`), check: checkText(literalValue)},
-	{name: "connection_string", kind: Secret, action: Redact, group: 1,
+	{name: "connection_string", needs: []string{"key=", "pwd=", "password="}, kind: Secret, action: Redact, group: 1,
 		re: regexp.MustCompile(`(?i)\b(?:AccountKey|SharedAccessKey|Pwd|Password)=([^;\s"'<>]{6,});`), check: checkText(literalValue)},
-	{name: "assigned_secret", kind: Secret, action: Redact, group: 1, check: checkText(secretValue),
+	{name: "assigned_secret", needs: secretWords, kind: Secret, action: Redact, group: 1, check: checkText(secretValue),
 		re: regexp.MustCompile(`(?i)(?:\b|_)(?:pass(?:word|wd|phrase|code)?|pwd|secret(?:[_-]?key)?|api[_-]?key|access[_-]?key|(?:access|auth|api|refresh|id|session|bearer)[_-]?token|client[_-]?secret|private[_-]?key|credentials?)["']?\s*(?:=>|[:=]|\bis\b)\s*["']?([^\s"',;)}\]]{6,200})`)},
-	{name: "assigned_secret", kind: Secret, action: Redact, group: 1, check: checkText(secretValue),
+	{name: "assigned_secret", needs: secretWords, kind: Secret, action: Redact, group: 1, check: checkText(secretValue),
 		re: regexp.MustCompile(`(?:密码|口令|密钥|令牌|秘钥)\s*(?:是|为|[:=])\s*["']?([!-~]{6,200})`)},
 	{name: "random_text", whole: true, kind: Secret, action: Redact, re: regexp.MustCompile(`[A-Za-z0-9+/_=-]{32,}`), check: isRandom},
 }

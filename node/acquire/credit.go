@@ -11,7 +11,8 @@ const StepDiscount = .95
 
 // StepCredits divides an attempt's end over its steps: the rewards that the environment gave the steps where it gave any
 // (a step without one gets 0), else the score discounted backwards, score * StepDiscount^(steps after it). A step whose
-// observation is an error gets none of a discounted score.
+// observation is an error gets none of a discounted score. The success lens weighs these credits by contrast and names the
+// step with the largest one as the action of its draft.
 func StepCredits(a Attempt) []float64 {
 	credits := make([]float64, len(a.Steps))
 	if slices.ContainsFunc(a.Steps, func(s Step) bool { return s.Reward != nil }) {

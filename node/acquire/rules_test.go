@@ -203,3 +203,28 @@ func TestQueryNames(t *testing.T) {
 		}
 	}
 }
+
+// TestKeyStep: the action an experience names is the step that made the difference, not the last one.
+func TestKeyStep(t *testing.T) {
+	drafts, _ := Distil(parseGroup(t, `task Restore volume mail
+attempt 1
+list {"volume":"mail"} => 2
+restore {"volume":"mail","point":"previous"} => restored
+notify {"team":"ops"} => sent
+attempt 0
+list {"volume":"mail"} => 2
+restore {"volume":"mail","point":"latest"} => restored
+notify {"team":"ops"} => sent
+`))
+	if want := `restore(point="previous", volume=<volume>)`; drafts[0].Action != want {
+		t.Errorf("action %q, want %q", drafts[0].Action, want)
+	}
+	rewarded, _ := Distil(parseGroup(t, `task Restore volume mail
+attempt 1
+find {"volume":"mail"} @0.7 => found
+restore {"volume":"mail"} @0.3 => restored
+`))
+	if want := "find(volume=<volume>)"; rewarded[0].Action != want {
+		t.Errorf("action %q, want %q", rewarded[0].Action, want)
+	}
+}

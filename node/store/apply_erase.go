@@ -3,15 +3,21 @@ package store
 import (
 	"slices"
 	"strconv"
+
+	"github.com/oklog/ulid/v2"
+
+	"cairn/federation"
 )
 
 const (
-	maxErased = 200
-	purgeStep = 900
+	eraseKeys       = 500 // an erasure stops removing descendants at this many keys; the purge job goes on
+	purgeStep       = 900
+	maxVersionsHeld = 100 // old versions that go with their record; older ones go by job
 )
 
 // Erase removes an experience with everything derived from it. What hangs on the removed ids (evidence, receipts' back
-// links, shown marks) is purged by job; no reader finds it without the id.
+// links, shown marks, old versions) is purged by job, and so are descendants beyond what one command may hold; no reader
+// finds the former without the id.
 type Erase struct {
 	Receipt ID     `cbor:"1,keyasint"`
 	Target  Target `cbor:"2,keyasint"`
@@ -32,65 +38,68 @@ func applyErase(t *txn, b *Erase) (any, *Reject) {
 	if b.Target.Version != 0 && root.Version != b.Target.Version {
 		return nil, reject("precondition", "version "+strconv.Itoa(root.Version)+" stands")
 	}
-	ids := t.descendants(root.ID)
-	for _, id := range ids {
-		if e, ok := t.find(id); ok {
-			t.eraseOne(e)
+	k := t.erasureKey(b.Receipt)
+	if b.Receipt == (ID{}) || t.has(k) {
+		return nil, reject("conflict", "the erasure receipt is zero or exists")
+	}
+	proof := Erasure{ID: b.Receipt, Agent: b.Agent, At: t.now, Index: t.index}
+	t.eraseWithin(root, &proof)
+	t.put(k, proof)
+	return ErasedIDs{b.Receipt, proof.Erased}, nil
+}
+
+func (t *txn) erasureKey(receipt ID) keyBuf { return nsKey(kindErasure, t.ns.Number).id(receipt) }
+
+// eraseWithin erases root and what was derived from it, parents first, up to eraseKeys. The purge job of each erased id
+// looks for children that are left.
+func (t *txn) eraseWithin(root *Experience, proof *Erasure) {
+	next := []ID{root.ID}
+	for i := 0; i < len(next); i++ {
+		e, ok := t.find(next[i])
+		if !ok {
+			continue
+		}
+		t.scan(nsKey(kindChild, t.ns.Number).id(e.ID), func(k, _ []byte) bool {
+			if child := lastID(k); !slices.Contains(next, child) {
+				next = append(next, child)
+			}
+			return len(next) < eraseKeys
+		})
+		t.eraseOne(e, proof)
+		if len(t.writes) >= eraseKeys {
+			return
 		}
 	}
-	t.put(nsKey(kindErasure, t.ns.Number).id(b.Receipt),
-		Erasure{ID: b.Receipt, Agent: b.Agent, Erased: ids, At: t.now, Index: t.index})
-	return ErasedIDs{b.Receipt, ids}, nil
 }
 
-// descendants lists an experience and what was derived from it, parents first.
-func (t *txn) descendants(root ID) []ID {
-	ids := []ID{root}
-	for i := 0; i < len(ids) && len(ids) < maxErased; i++ {
-		t.scan(nsKey(kindChild, t.ns.Number).id(ids[i]), func(k, _ []byte) bool {
-			if child := lastID(k); !slices.Contains(ids, child) {
-				ids = append(ids, child)
-			}
-			return len(ids) < maxErased
-		})
-	}
-	return ids
-}
-
-func (t *txn) eraseOne(e *Experience) {
-	t.unindex(e)
-	if e.Shared() && e.Status == "promoted" {
-		t.addInMeta(e.Principal, -1)
-		t.count("meta", -1)
-	}
-	t.del(t.experienceKey(e.Owner, e.ID))
-	t.del(t.vectorsKey(e.Owner, e.ID))
-	t.del(nsKey(kindOwner, t.ns.Number).id(e.ID))
-	for v := 1; v < e.Version; v++ {
-		t.del(nsKey(kindVersion, t.ns.Number).u32(e.Owner).id(e.ID).u32(uint32(v)))
-	}
-	for _, parent := range e.Lineage.DerivedFrom {
-		t.del(nsKey(kindChild, t.ns.Number).id(parent).id(e.ID))
-	}
+func (t *txn) eraseOne(e *Experience, proof *Erasure) {
+	t.drop(e)
 	for _, traj := range e.Lineage.Trajectories {
-		t.del(t.featureKey(e.Owner, traj, e.Lineage.Lens, e.Lineage.Feature))
 		t.forgetIn(e, traj)
 	}
-	var jury Jury
-	if t.get(t.juryKey(e.ID), &jury) {
-		for _, s := range jury.Seats {
-			t.addSeats(jury.Unit, s.Juror, -1)
-		}
-		t.del(t.juryKey(e.ID))
-	}
-	t.change(ChangeExperience, e.Owner, e.ID)
 	t.experienceEvent("experience.erased", e, nil)
+	t.enqueue(JobPurge, e.ID, e.Owner, t.now, proof.ID.String())
+	proof.Erased = append(proof.Erased, e.ID)
+	proof.Open++
+}
+
+// retire removes an archived experience whose time to be restored is over; what was derived from it stays. One that was
+// never tried (it expired in the buffer) may be learnt again.
+func (t *txn) retire(e *Experience) {
+	t.drop(e)
+	for _, traj := range e.Lineage.Trajectories {
+		t.forgetIn(e, traj)
+		if !useless(e) {
+			t.del(t.featureKey(e.Owner, traj, e.Lineage.Lens, e.Lineage.Feature))
+		}
+	}
+	t.count("retired", 1)
 	t.enqueue(JobPurge, e.ID, e.Owner, t.now, "")
 }
 
 func (t *txn) forgetIn(e *Experience, traj ID) {
 	var rec Trajectory
-	if !t.get(t.trajectoryKey(e.Owner, traj), &rec) {
+	if !t.get(t.trajectoryKey(e.Owner, traj), &rec) || !slices.Contains(rec.Experiences, e.ID) {
 		return
 	}
 	rec.Experiences = slices.DeleteFunc(rec.Experiences, func(id ID) bool { return id == e.ID })
@@ -110,26 +119,87 @@ type Purged struct {
 }
 
 func applyPurge(t *txn, b *Purge) (any, *Reject) {
-	job, rej := t.leased(b.Job)
+	job, rej := t.leasedFor(b.Job, JobPurge, b.ID)
 	if rej != nil {
 		return nil, rej
 	}
-	if _, exists := t.find(b.ID); exists {
-		return nil, reject("conflict", "the experience was not erased")
-	}
 	var out Purged
-	for _, kind := range []keyKind{kindEvidence, kindAcc, kindGiven, kindShown, kindChild} {
-		t.scan(nsKey(kind, t.ns.Number).id(b.ID), func(k, _ []byte) bool {
-			if out.Keys == purgeStep {
+	if _, exists := t.find(b.ID); !exists {
+		out = t.purge(&job)
+	}
+	job.Again = out.More
+	t.endJob(job)
+	return out, nil
+}
+
+// purge removes a step. The erasure's proof, if there is one, learns of children that are erased late and of the end.
+func (t *txn) purge(job *Job) Purged {
+	var out Purged
+	proof, counted := t.proofOf(job)
+	if counted && t.eraseChildren(job.Subject, &proof) {
+		t.put(t.erasureKey(proof.ID), proof)
+		return Purged{More: true}
+	}
+	for _, prefix := range t.hangingOn(job) {
+		t.scan(prefix, func(k, _ []byte) bool {
+			if len(t.writes) >= purgeStep {
 				out.More = true
 				return false
 			}
 			t.del(k)
 			out.Keys++
+			if keyKind(k[0]) == kindEvidence {
+				t.count("citations", -1)
+			}
 			return true
 		})
 	}
-	job.Again = out.More
-	t.endJob(job)
-	return out, nil
+	if counted {
+		if !out.More {
+			proof.Open--
+		}
+		t.put(t.erasureKey(proof.ID), proof)
+	}
+	return out
+}
+
+func (t *txn) proofOf(job *Job) (proof Erasure, ok bool) {
+	receipt, err := ulid.ParseStrict(job.Extra)
+	return proof, err == nil && t.get(t.erasureKey(receipt), &proof)
+}
+
+// eraseChildren erases what was derived from an erased id and still stands; it reports whether some is left.
+func (t *txn) eraseChildren(parent ID, proof *Erasure) (more bool) {
+	t.scan(nsKey(kindChild, t.ns.Number).id(parent), func(k, _ []byte) bool {
+		if len(t.writes) >= eraseKeys {
+			more = true
+			return false
+		}
+		if e, ok := t.find(lastID(k)); ok {
+			t.eraseOne(e, proof)
+		}
+		return true
+	})
+	return more
+}
+
+// hangingOn are the prefixes of what is found by an erased id alone.
+func (t *txn) hangingOn(job *Job) []keyBuf {
+	var out []keyBuf
+	for _, kind := range []keyKind{kindEvidence, kindAcc, kindGiven, kindShown} {
+		out = append(out, nsKey(kind, t.ns.Number).id(job.Subject))
+	}
+	out = append(out, nsKey(kindVersion, t.ns.Number).u32(job.Owner).id(job.Subject))
+	return append(out, nsKey(kindChild, t.ns.Number).id(job.Subject))
+}
+
+// expireRecord is the end of a buffered experience, or of an archived one.
+func (t *txn) expireRecord(e *Experience) {
+	switch {
+	case e.ExpiresAt > t.now:
+	case e.Status == federation.StatusBuffered:
+		t.expire(e)
+	case e.Status == federation.StatusArchived:
+		t.retire(e)
+	}
 }

@@ -11,6 +11,7 @@ const (
 	bufferTTL    = 7 * day
 	bufferCap    = 2000
 	maxLineage   = 64
+	maxDistilled = 64 // experiences of one distilling
 	restoreUntil = 30 * day
 )
 
@@ -39,7 +40,7 @@ type Kept struct {
 }
 
 func applyDistilled(t *txn, b *Distilled) (any, *Reject) {
-	job, rej := t.leased(b.Job)
+	job, rej := t.leasedFor(b.Job, JobDistil, b.Trajectory)
 	if rej != nil {
 		return nil, rej
 	}
@@ -51,49 +52,105 @@ func applyDistilled(t *txn, b *Distilled) (any, *Reject) {
 	if traj.Version != b.Version {
 		return nil, reject("precondition", "the group has more attempts than were read")
 	}
+	if len(b.Items) > maxDistilled {
+		return nil, rejectField("body.items", "at most 64 experiences a group")
+	}
+	author := t.author(traj.Agent)
 	var kept []ID
 	for i := range b.Items {
-		id, rej := t.keep(traj, &b.Items[i])
+		id, rej := t.keep(traj, &author, &b.Items[i])
 		if rej != nil {
 			return nil, rej
 		}
-		if !slices.Contains(kept, id) {
+		if id != (ID{}) && !slices.Contains(kept, id) {
 			kept = append(kept, id)
 		}
 	}
+	t.countRoutes(traj, -1) // a group that is distilled again counts once
 	traj.Experiences, traj.Gate, traj.Discarded = kept, b.Gate, b.Discarded
-	traj.Distilled, traj.Status, traj.UpdatedAt = traj.Version, "distilled", t.now
+	t.countRoutes(traj, 1)
+	traj.Distilled, traj.Status, traj.UpdatedAt = traj.Version, trajDistilled, t.now
 	t.put(t.trajectoryKey(traj.Owner, traj.ID), traj)
-	for _, row := range b.Gate {
-		t.count("route/"+row.Route, 1)
-	}
-	for _, d := range b.Discarded {
-		t.count("discarded/"+d.Reason, 1)
-	}
 	t.endJob(job)
 	return Kept{kept}, nil
 }
 
+// author is an agent as it stands or as it was when it was removed.
+func (t *txn) author(id string) Agent {
+	var a Agent
+	t.get(t.agentKey(id), &a)
+	return a
+}
+
+func (t *txn) countRoutes(traj *Trajectory, by int64) {
+	for _, row := range traj.Gate {
+		t.count("route/"+row.Route, by)
+	}
+	for _, d := range traj.Discarded {
+		t.count("discarded/"+d.Reason, by)
+	}
+}
+
+// admit checks a new experience that came from a proposer and takes away what only the state machine may say.
+func (t *txn) admit(e *Experience, author *Agent) *Reject {
+	switch {
+	case e.ID == (ID{}) || t.has(nsKey(kindOwner, t.ns.Number).id(e.ID)):
+		return reject("conflict", "experience id is zero or exists")
+	case e.Status != federation.StatusActive && e.Status != federation.StatusBuffered:
+		return rejectField("body.status", "a new experience is active or buffered")
+	case !e.Kind.Valid():
+		return rejectField("body.kind", "unknown kind of experience")
+	case !e.Share.Valid():
+		return rejectField("body.share", "must be auto, candidate or never")
+	case len(e.Lineage.DerivedFrom) > maxLineage || len(e.Lineage.Trajectories) > maxLineage:
+		return rejectField("body.lineage", "at most 64 ids of a kind")
+	}
+	e.Owner, e.Agent, e.Principal = author.Number, author.ID, author.Principal
+	e.Version, e.CreatedAt, e.StrengthAt = 1, t.now, t.now
+	e.Uses, e.Harms, e.Recalled, e.Helped, e.Own = 0, 0, 0, 0, federation.OwnRecord{}
+	e.Candidate, e.Origin, e.OriginOwner, e.OriginVer, e.Unit, e.Trust = ID{}, ID{}, 0, 0, "", nil
+	e.General, e.SupersededBy, e.ExpiresAt, e.PromotedAt, e.Blocked = false, ID{}, 0, 0, ""
+	return nil
+}
+
 // keep stores one distilled experience: merged into the same text, superseding what the group said before about the same
 // feature, or new.
-func (t *txn) keep(traj *Trajectory, item *DistilledItem) (ID, *Reject) {
+// The zero id says that the lesson was removed before and does not come back.
+func (t *txn) keep(traj *Trajectory, author *Agent, item *DistilledItem) (ID, *Reject) {
 	e := &item.Experience
-	if t.has(t.experienceKey(e.Owner, e.ID)) {
-		return ID{}, reject("conflict", "experience id exists")
+	if rej := t.admit(e, author); rej != nil {
+		return ID{}, rej
 	}
+	e.Share = federation.CombineShare(e.Share, traj.Share)
 	feature := t.featureKey(e.Owner, traj.ID, e.Lineage.Lens, e.Lineage.Feature)
-	var before ID
-	old, had := (*Experience)(nil), false
-	if t.get(feature, &before) {
-		old, had = t.experience(e.Owner, before)
-		had = had && old.Live()
-	}
-	if same, ok := t.byHash(e.Owner, e.Hash); ok {
-		t.join(same, e, same.ID == before)
-		t.put(feature, same.ID)
-		if had && old.ID != same.ID {
-			t.supersede(old, same.ID, traj.ID)
+	var said featureRecord
+	var old *Experience
+	if t.get(feature, &said) {
+		var stands bool
+		if old, stands = t.experience(e.Owner, said.ID); !stands || useless(old) && old.Hash == e.Hash {
+			return ID{}, nil
 		}
+	}
+	holder, rej := t.place(traj, item, old, said)
+	if rej != nil {
+		return ID{}, rej
+	}
+	t.put(feature, featureRecord{holder, e.Success, e.Failure})
+	if old != nil && old.ID != holder {
+		t.withdraw(old.ID, holder, traj.ID, said)
+	}
+	return holder, nil
+}
+
+// place finds the experience that holds an item's text: the same text, a near duplicate, or the item itself. said is what
+// the group said about the feature before, old the experience that holds that.
+func (t *txn) place(traj *Trajectory, item *DistilledItem, old *Experience, said featureRecord) (ID, *Reject) {
+	e := &item.Experience
+	if same, ok := t.byHash(e.Owner, e.Hash); ok {
+		if old == nil || old.ID != same.ID {
+			said = featureRecord{}
+		}
+		t.join(same, e, said)
 		return same.ID, nil
 	}
 	if item.MergeInto != (ID{}) {
@@ -101,21 +158,26 @@ func (t *txn) keep(traj *Trajectory, item *DistilledItem) (ID, *Reject) {
 		if !ok || !into.Live() || into.Version != item.MergeVer {
 			return ID{}, reject("precondition", "the merge target changed")
 		}
-		if !had || into.ID != old.ID {
-			return t.mergeNear(into, item), nil
+		switch {
+		case old == nil || into.ID != old.ID:
+			return t.mergeNear(into, item, featureRecord{}), nil
+		case supportedByOthers(into, traj.ID):
+			return t.mergeNear(into, item, said), nil
 		}
 	}
 	t.add(e, item.Vectors)
-	t.put(feature, e.ID)
-	if had {
-		t.supersede(old, e.ID, traj.ID)
-	}
 	return e.ID, nil
+}
+
+// useless reports whether an experience was archived because its recalls did not help.
+func useless(e *Experience) bool { return e.Status == federation.StatusArchived && e.Recalled > 0 }
+
+func supportedByOthers(e *Experience, traj ID) bool {
+	return slices.ContainsFunc(e.Lineage.Trajectories, func(id ID) bool { return id != traj })
 }
 
 // add stores a new experience of version 1 and says so on the feed.
 func (t *txn) add(e *Experience, v Vectors) {
-	e.Version, e.CreatedAt, e.StrengthAt = 1, t.now, t.now
 	if e.Status == federation.StatusBuffered {
 		e.ExpiresAt = t.now + bufferTTL
 		t.evictBuffered(e.Owner)
@@ -152,37 +214,33 @@ func (t *txn) evictBuffered(owner uint32) {
 	})
 }
 
-func (t *txn) expire(e *Experience) {
-	old := clone(e)
-	e.Status = federation.StatusArchived
-	t.save(old, e)
-	t.count("expired", 1)
-}
-
-// join adds the support of an exact duplicate to the experience that stands. again says that the same group was distilled
-// again, so its attempts are in the support already.
-func (t *txn) join(into, from *Experience, again bool) {
+// join adds the support of an exact duplicate to the experience that stands. said is the support that the same group gave
+// before, when it is distilled again.
+func (t *txn) join(into, from *Experience, said featureRecord) {
+	again := said.ID == into.ID
 	old := clone(into)
-	if again {
-		into.Success, into.Failure = max(into.Success, from.Success), max(into.Failure, from.Failure)
-	} else {
-		into.Success += from.Success
-		into.Failure += from.Failure
-		t.count("merges", 1)
-	}
-	joinLineage(&into.Lineage, from.Lineage)
-	into.Share = federation.CombineShare(into.Share, from.Share)
-	if into.Status == federation.StatusBuffered &&
-		(from.Status == federation.StatusActive || !again && into.Success > 0) {
-		into.Status, into.ExpiresAt = federation.StatusActive, 0
-	}
+	t.absorb(into, from, said, from.Status == federation.StatusActive || !again && into.Success+from.Success > 0)
 	t.save(old, into)
 	if !again {
+		t.count("merges", 1)
 		t.experienceEvent("experience.merged", into, map[string]string{"exact": "true"})
+	}
+	t.wish(into, from.Share)
+}
+
+// absorb adds what a duplicate brings; proved takes a buffered experience into long-term memory.
+func (t *txn) absorb(into, from *Experience, said featureRecord, proved bool) {
+	into.Success = max(0, into.Success+from.Success-said.Success)
+	into.Failure = max(0, into.Failure+from.Failure-said.Failure)
+	joinLineage(&into.Lineage, from.Lineage)
+	into.Share = federation.CombineShare(into.Share, from.Share)
+	if into.Status == federation.StatusBuffered && proved {
+		into.Status, into.ExpiresAt = federation.StatusActive, 0
 	}
 }
 
 func joinLineage(into *Lineage, from Lineage) {
+	into.Trajectories = slices.Clone(into.Trajectories) // the record as it stood shares the list
 	for _, id := range from.Trajectories {
 		if len(into.Trajectories) < maxLineage && !slices.Contains(into.Trajectories, id) {
 			into.Trajectories = append(into.Trajectories, id)
@@ -192,30 +250,31 @@ func joinLineage(into *Lineage, from Lineage) {
 
 // mergeNear keeps the better of two that say the same in other words. The other is stored and superseded, so that nothing
 // is lost and the merge can be taken back.
-func (t *txn) mergeNear(into *Experience, item *DistilledItem) ID {
+func (t *txn) mergeNear(into *Experience, item *DistilledItem, said featureRecord) ID {
 	e := &item.Experience
-	e.Version, e.CreatedAt, e.StrengthAt = 1, t.now, t.now
 	e.Status, e.SupersededBy = federation.StatusSuperseded, into.ID
 	t.save(nil, e)
 	item.Vectors.Version = 1
 	t.put(t.vectorsKey(e.Owner, e.ID), item.Vectors)
 	old := clone(into)
-	into.Success += e.Success
-	into.Failure += e.Failure
-	joinLineage(&into.Lineage, e.Lineage)
-	if into.Status == federation.StatusBuffered && into.Success > 0 {
-		into.Status, into.ExpiresAt = federation.StatusActive, 0
-	}
+	t.absorb(into, e, said, into.Success+e.Success > 0)
 	t.save(old, into)
 	t.count("merges", 1)
 	t.experienceEvent("experience.merged", into, map[string]string{"from": e.ID.String()})
+	t.wish(into, e.Share)
 	return into.ID
 }
 
-// supersede retires what a group said before. An experience that other groups support too only loses this one.
-func (t *txn) supersede(old *Experience, by, traj ID) {
+// withdraw takes back what a group said before, when it says something else now. An experience that other groups support
+// too loses this one's support; else it is superseded.
+func (t *txn) withdraw(id, by, traj ID, said featureRecord) {
+	old, ok := t.find(id)
+	if !ok || !old.Live() {
+		return
+	}
 	was := clone(old)
-	if len(old.Lineage.Trajectories) > 1 {
+	if supportedByOthers(old, traj) {
+		old.Success, old.Failure = max(0, old.Success-said.Success), max(0, old.Failure-said.Failure)
 		old.Lineage.Trajectories = slices.DeleteFunc(slices.Clone(old.Lineage.Trajectories),
 			func(id ID) bool { return id == traj })
 	} else {
@@ -246,13 +305,11 @@ func applyAddExperience(t *txn, b *AddExperience) (any, *Reject) {
 	if !ok {
 		return nil, reject("unauthenticated", "the agent was removed")
 	}
-	e.Owner, e.Principal = agent.Number, agent.Principal
-	if t.has(t.experienceKey(e.Owner, e.ID)) {
-		return nil, reject("conflict", "experience id exists")
+	if rej := t.admit(e, &agent); rej != nil {
+		return nil, rej
 	}
 	if same, ok := t.byHash(e.Owner, e.Hash); ok {
-		t.join(same, e, false)
-		t.wish(same, e.Share)
+		t.join(same, e, featureRecord{})
 		return Added{same.ID, same.Version, same.Owner, true}, nil
 	}
 	if b.MergeInto != (ID{}) {
@@ -260,8 +317,7 @@ func applyAddExperience(t *txn, b *AddExperience) (any, *Reject) {
 		if !ok || !into.Live() || into.Version != b.MergeVer {
 			return nil, reject("precondition", "the merge target changed")
 		}
-		t.mergeNear(into, &DistilledItem{Experience: *e, Vectors: b.Vectors})
-		t.wish(into, e.Share)
+		t.mergeNear(into, &DistilledItem{Experience: *e, Vectors: b.Vectors}, featureRecord{})
 		return Added{into.ID, into.Version, into.Owner, true}, nil
 	}
 	t.add(e, b.Vectors)
@@ -270,7 +326,7 @@ func applyAddExperience(t *txn, b *AddExperience) (any, *Reject) {
 
 // wish follows an author's wish to share at once.
 func (t *txn) wish(e *Experience, share federation.Share) {
-	if share == federation.ShareCandidate && e.Candidate == (ID{}) {
+	if share == federation.ShareCandidate && e.Status == federation.StatusActive && !t.onShelf(e) {
 		t.enqueue(JobNominate, e.ID, e.Owner, t.now, "")
 	}
 }
@@ -305,8 +361,11 @@ func applyPatchExperience(t *txn, b *PatchExperience) (any, *Reject) {
 	if same, ok := t.byHash(b.Owner, b.Hash); ok && same.ID != e.ID {
 		return nil, reject("conflict", "experience "+same.ID.String()+" has this text")
 	}
+	if !b.Share.Valid() {
+		return nil, rejectField("body.share", "must be auto, candidate or never")
+	}
 	old := clone(e)
-	t.put(nsKey(kindVersion, t.ns.Number).u32(e.Owner).id(e.ID).u32(uint32(e.Version)), old)
+	t.put(t.versionKey(e.Owner, e.ID, e.Version), old)
 	e.Version++
 	e.Scenario, e.Content, e.Keywords, e.Tools = b.Scenario, b.Content, b.Keywords, b.Tools
 	e.Preconditions, e.ValidUntil, e.Hash = b.Preconditions, b.ValidUntil, b.Hash
@@ -357,7 +416,7 @@ type SetVectors struct {
 }
 
 func applySetVectors(t *txn, b *SetVectors) (any, *Reject) {
-	job, rej := t.leased(b.Job)
+	job, rej := t.leasedFor(b.Job, JobEmbed, b.Target.ID)
 	if rej != nil {
 		return nil, rej
 	}

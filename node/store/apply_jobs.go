@@ -1,8 +1,14 @@
 package store
 
-import "strconv"
+import (
+	"fmt"
+	"strconv"
+)
 
-const maxTries = 5
+const (
+	maxTries  = 5
+	maxLeased = 64 // jobs a lease takes at most: about ten keys each
+)
 
 // LeaseJobs takes due jobs for a node. A lease that runs out makes its job due again.
 type LeaseJobs struct {
@@ -33,24 +39,39 @@ func (t *txn) within(id string, fn func()) bool {
 
 func applyLeaseJobs(t *txn, b *LeaseJobs) (any, *Reject) {
 	var out Leased
-	end := key(kindDue).time(t.now + 1)
-	t.scanRange(key(kindDue), end, func(k, _ []byte) bool {
+	limit := min(max(b.Max, 1), maxLeased)
+	looked := 0
+	t.scanRange(key(kindDue), key(kindDue).time(t.now+1), func(k, _ []byte) bool {
 		var job Job
 		if !t.get(key(kindJob).id(lastID(k)), &job) {
-			t.del(k)
-			return true
+			t.fail(fmt.Errorf("lease jobs: no job for the due key %x", k))
+			return false
 		}
 		t.within(job.Namespace, func() {
-			t.setJobStatus(&job, JobLeased)
-			t.moveDue(&job, t.now+max(b.Lease, 1000))
-			job.Node, job.Lease, job.Again = b.Node, t.index, false
-			job.Tries++
-			t.put(key(kindJob).id(job.ID), job)
+			if t.lease(&job, b) {
+				out.Jobs = append(out.Jobs, job)
+			}
 		})
-		out.Jobs = append(out.Jobs, job)
-		return len(out.Jobs) < b.Max
+		looked++
+		return looked < limit
 	})
 	return out, nil
+}
+
+// lease gives a job to a node. A job whose lease ran out as often as a job may fail is given up: what takes its node down
+// each time would go on for ever.
+func (t *txn) lease(job *Job, b *LeaseJobs) bool {
+	if job.Status == JobLeased && job.Tries >= maxTries {
+		job.Error = "the lease ran out"
+		t.failJob(*job, 0)
+		return false
+	}
+	t.setJobStatus(job, JobLeased)
+	t.moveDue(job, t.now+max(b.Lease, 1000))
+	job.Node, job.Lease, job.Again = b.Node, t.index, false
+	job.Tries++
+	t.put(key(kindJob).id(job.ID), job)
+	return true
 }
 
 // JobRef names a leased job; a result with another lease comes too late.
@@ -61,10 +82,19 @@ type JobRef struct {
 
 func (t *txn) leased(ref JobRef) (Job, *Reject) {
 	var job Job
-	if !t.get(key(kindJob).id(ref.ID), &job) || job.Status != JobLeased || job.Lease != ref.Lease {
+	if !t.get(key(kindJob).id(ref.ID), &job) || job.Namespace != t.ns.ID || job.Status != JobLeased || job.Lease != ref.Lease {
 		return job, reject("conflict", "the job's lease was lost")
 	}
 	return job, nil
+}
+
+// leasedFor is the leased job that a result of this kind about subject belongs to.
+func (t *txn) leasedFor(ref JobRef, kind string, subject ID) (Job, *Reject) {
+	job, rej := t.leased(ref)
+	if rej == nil && (job.Kind != kind || job.Subject != subject) {
+		rej = reject("conflict", "the job is a "+job.Kind+" of "+job.Subject.String())
+	}
+	return job, rej
 }
 
 // endJob removes a job that did its work, or queues it once more if it was asked for meanwhile.
@@ -121,7 +151,7 @@ func (t *txn) failJob(job Job, retryIn int64) {
 	t.del(key(kindDue).time(job.Due).id(job.ID))
 	t.put(key(kindJob).id(job.ID), job)
 	if job.Kind == JobDistil {
-		t.setTrajectoryStatus(job.Owner, job.Subject, "failed")
+		t.setTrajectoryStatus(job.Owner, job.Subject, trajFailed)
 	}
 	t.event(Event{Type: "job.failed", Data: map[string]string{
 		"job": job.ID.String(), "kind": job.Kind, "subject": job.Subject.String(), "tries": strconv.Itoa(job.Tries),
@@ -141,12 +171,10 @@ func applyRetryJob(t *txn, b *JobID) (any, *Reject) {
 	if job.Status != JobDead {
 		return nil, reject("conflict", "only a dead job is retried; this one is "+job.Status)
 	}
-	t.setJobStatus(&job, JobQueued)
-	job.Tries, job.Error = 0, ""
-	t.moveDue(&job, t.now)
+	t.revive(&job, t.now)
 	t.put(key(kindJob).id(job.ID), job)
 	if job.Kind == JobDistil {
-		t.setTrajectoryStatus(job.Owner, job.Subject, "queued")
+		t.setTrajectoryStatus(job.Owner, job.Subject, trajQueued)
 	}
 	return job, nil
 }

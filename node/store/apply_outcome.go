@@ -1,6 +1,7 @@
 package store
 
 import (
+	"slices"
 	"strconv"
 
 	"cairn/federation"
@@ -24,14 +25,55 @@ func (t *txn) receiptKey(agent uint32, recall ID) keyBuf {
 func applyReceipts(t *txn, b *Receipts) (any, *Reject) {
 	for i := range b.Receipts {
 		r := &b.Receipts[i]
-		r.Reported = false
 		agent, ok := t.agent(r.Agent)
-		if !ok || t.has(t.receiptKey(agent.Number, r.Recall)) {
-			continue // removed meanwhile, or an outcome brought the receipt first
+		if !ok || r.Recall == (ID{}) {
+			continue // removed meanwhile
 		}
-		t.addReceipt(&agent, r)
+		var row Receipt
+		if t.get(t.receiptKey(agent.Number, r.Recall), &row) {
+			t.completeReceipt(&agent, &row, r)
+			continue
+		}
+		t.addReceipt(&agent, unreported(r))
 	}
 	return struct{}{}, nil
+}
+
+// unreported is a receipt's note before its outcome; an item is in it once.
+func unreported(r *Receipt) *Receipt {
+	out := &Receipt{Recall: r.Recall, Agent: r.Agent, TaskType: r.TaskType, Group: r.Group, At: r.At}
+	for _, item := range r.Items {
+		if !slices.ContainsFunc(out.Items, func(x ReceiptItem) bool { return x.ID == item.ID }) {
+			out.Items = append(out.Items, item)
+		}
+	}
+	return out
+}
+
+// completeReceipt fills what an outcome that overtook its receipt could not know: the task group and the content hashes.
+func (t *txn) completeReceipt(agent *Agent, row, full *Receipt) {
+	if row.Group != ([32]byte{}) || full.Group == ([32]byte{}) {
+		return
+	}
+	row.Group = full.Group
+	for i := range row.Items {
+		for _, item := range full.Items {
+			if item.ID == row.Items[i].ID {
+				row.Items[i].Hash = item.Hash
+			}
+		}
+		if e, ok := t.find(row.Items[i].ID); ok {
+			t.markShown(agent, row, row.Items[i], e)
+		}
+	}
+	t.put(t.receiptKey(agent.Number, row.Recall), row)
+}
+
+// markShown notes a candidate that was shown, once a task group and juror.
+func (t *txn) markShown(agent *Agent, r *Receipt, item ReceiptItem, e *Experience) {
+	if item.Flags&FlagExploratory != 0 && e.Shared() && r.Group != ([32]byte{}) {
+		t.mark(t.shownKey(e.ID, r.Group, JurorOf(e.Unit, agent.Principal, agent.ID)))
+	}
 }
 
 // addReceipt stores a recall and counts it, once by its id.
@@ -46,9 +88,7 @@ func (t *txn) addReceipt(agent *Agent, r *Receipt) {
 			continue
 		}
 		t.mark(nsKey(kindGiven, t.ns.Number).id(item.ID).id(r.Recall).u32(agent.Number))
-		if item.Flags&FlagExploratory != 0 && e.Shared() {
-			t.mark(t.shownKey(e.ID, r.Group, JurorOf(e.Unit, agent.Principal, agent.ID)))
-		}
+		t.markShown(agent, r, item, e)
 		e.Recalled += federation.One
 		t.touch(e)
 	}
@@ -122,20 +162,28 @@ func applyOutcome(t *txn, b *Outcome) (any, *Reject) {
 	if !ok {
 		return nil, reject("unauthenticated", "the agent was removed")
 	}
-	if b.Reward < 0 || b.Reward > federation.One || !b.Evidence.Valid() {
-		return nil, rejectField("body.reward", "must be 0..1 with a known kind of evidence")
+	if b.Reward < 0 || b.Reward > federation.One {
+		return nil, rejectField("body.reward", "must be 0..1")
+	}
+	if !b.Evidence.Valid() {
+		return nil, rejectField("body.evidence", "must be verified, judge or self")
+	}
+	if b.Receipt.Recall == (ID{}) {
+		return nil, reject("not_found", "receipt not found")
 	}
 	if t.now-b.Receipt.At > ReceiptTTL {
 		return nil, reject("conflict", "the receipt expired: an outcome is taken for 7 days")
 	}
 	var row Receipt
 	if !t.get(t.receiptKey(agent.Number, b.Receipt.Recall), &row) {
-		row = b.Receipt
-		row.Reported = false
+		row = *unreported(&b.Receipt)
 		t.addReceipt(&agent, &row)
 	}
 	if row.Reported {
 		return nil, reject("conflict", "the outcome of this recall was reported before")
+	}
+	if rej := t.checkCredits(&row, b.Credits); rej != nil {
+		return nil, rej
 	}
 	r := &report{agent: &agent, receipt: &row, body: b}
 	r.expected = t.expectation(&agent, row.TaskType)
@@ -155,13 +203,33 @@ func applyOutcome(t *txn, b *Outcome) (any, *Reject) {
 	return r.out, nil
 }
 
+// checkCredits holds an outcome to its recall: each item once, in the version that was given.
+func (t *txn) checkCredits(row *Receipt, credits []Credit) *Reject {
+	for i, c := range credits {
+		at := "body.credits[" + strconv.Itoa(i) + "]"
+		given := func(x ReceiptItem) bool { return x.ID == c.ID && x.Version == c.Version }
+		same := func(x Credit) bool { return x.ID == c.ID }
+		switch {
+		case !slices.ContainsFunc(row.Items, given):
+			return rejectField(at, "was not in the recall")
+		case slices.ContainsFunc(credits[:i], same):
+			return rejectField(at, "is named twice")
+		case c.Credit < 0 || c.Credit > federation.One:
+			return rejectField(at, "credit must be 0..1")
+		case !c.Unused && (c.Citation == (ID{}) || t.has(t.evidenceKey(c.ID, c.Citation))):
+			return reject("conflict", "citation id is zero or exists")
+		}
+	}
+	return nil
+}
+
 // credit applies the outcome to one item: utility, strength, own record or citation.
 func (t *txn) credit(r *report, c Credit) {
 	e, ok := t.find(c.ID)
-	if !ok {
+	if !ok || !e.Shared() && e.Agent != r.agent.ID {
 		return
 	}
-	if c.Unused {
+	if c.Unused || c.Credit <= 0 {
 		e.Recalled = max(0, e.Recalled-federation.One)
 		t.touch(e)
 		return
@@ -169,16 +237,23 @@ func (t *txn) credit(r *report, c Credit) {
 	if r.body.Success {
 		e.Helped += federation.One
 	}
-	t.strengthen(e, c, r.body)
-	own := !e.Shared() && e.Agent == r.agent.ID
-	if own {
+	if !e.Shared() {
+		t.strengthen(e, c, r.body)
 		t.ownOutcome(r, e, c)
 		return
 	}
-	t.touch(e)
-	if e.Shared() {
-		t.cite(r, e, c)
+	if byAuthor(e, r.agent) {
+		t.touch(e) // what authors say about their own shared copies moves nothing that others see
+		return
 	}
+	t.strengthen(e, c, r.body)
+	t.touch(e)
+	t.cite(r, e, c)
+}
+
+// byAuthor reports whether an agent is on the author's side of a shared item.
+func byAuthor(e *Experience, agent *Agent) bool {
+	return e.Agent == agent.ID || e.Unit != UnitAgent && e.Principal == agent.Principal
 }
 
 // strengthen follows a use that is known to have happened.
@@ -216,7 +291,7 @@ func (t *txn) ownOutcome(r *report, e *Experience, c Credit) {
 	}
 	t.touch(e)
 	share := federation.CombineShare(e.Share, r.agent.Share, t.ns.Settings.Share)
-	if e.Candidate == (ID{}) && e.Status == federation.StatusActive && e.Kind != federation.KindCaution &&
+	if !t.onShelf(e) && e.Status == federation.StatusActive && e.Kind != federation.KindCaution &&
 		share != federation.ShareNever && (share == federation.ShareCandidate || federation.NominateByRecord(e.Own)) {
 		t.enqueue(JobNominate, e.ID, e.Owner, t.now, "")
 	}
@@ -230,12 +305,13 @@ func (t *txn) raterKey(juror string) keyBuf { return nsKey(kindRater, t.ns.Numbe
 
 func (t *txn) juryKey(id ID) keyBuf { return nsKey(kindJury, t.ns.Number).id(id) }
 
-// cite counts a report about a shared item. Evidence of the author's side is dropped; what a rater who is no juror says
+func (t *txn) evidenceKey(id, citation ID) keyBuf {
+	return nsKey(kindEvidence, t.ns.Number).id(id).id(citation)
+}
+
+// cite counts a report about a shared item by somebody other than its author's side. What a rater who is no juror says
 // goes into its own mean only.
 func (t *txn) cite(r *report, e *Experience, c Credit) {
-	if e.Principal == r.agent.Principal && e.Unit != UnitAgent || e.Agent == r.agent.ID {
-		return
-	}
 	mass := federation.Mass(c.Credit, federation.Kappa(r.body.Evidence))
 	if mass <= 0 {
 		return
@@ -253,7 +329,7 @@ func (t *txn) cite(r *report, e *Experience, c Credit) {
 	t.get(t.accKey(e, juror), &acc)
 	acc.Add(mass, r.lift, r.variance)
 	t.put(t.accKey(e, juror), acc)
-	t.put(nsKey(kindEvidence, t.ns.Number).id(e.ID).id(c.Citation), Evidence{
+	t.put(t.evidenceKey(e.ID, c.Citation), Evidence{
 		Citation: c.Citation, Version: e.Version, Agent: r.agent.ID, Principal: r.agent.Principal, Juror: juror,
 		Kind: r.body.Evidence, Reward: r.body.Reward, Expected: r.expected, Lift: r.lift, Variance: r.variance, Mass: mass,
 		Recall: r.receipt.Recall, At: t.now, TaskType: r.receipt.TaskType,
@@ -304,7 +380,7 @@ func (t *txn) reconsider(e *Experience, jury *Jury) (before, after federation.Mi
 		})
 	}
 	switch {
-	case verdict == federation.VerdictDemote && e.Status == federation.StatusPromoted:
+	case verdict == federation.VerdictDemote && inMeta(e):
 		t.demote(e, Decision{
 			Verdict: verdict, Before: true, Profile: profile, Score: score, Jurors: names, Reasons: reasons,
 		})
@@ -323,24 +399,15 @@ func withoutTerms(s federation.Score) *federation.Score {
 
 func (t *txn) demote(e *Experience, d Decision) {
 	old := clone(e)
-	e.Status = StatusDemoted
+	e.Status = federation.StatusDemoted
 	t.save(old, e)
-	t.addInMeta(e.Principal, -1)
 	d.ID, d.Experience, d.Version, d.Action, d.Status = t.mint(), e.ID, e.Version, "demote", "automatic"
 	t.putDecision(e, &d)
 	t.count("demotions", 1)
-	t.count("meta", -1)
 	t.experienceEvent("experience.demoted", e, map[string]string{"decision": d.ID.String()})
 }
 
 func (t *txn) putDecision(e *Experience, d *Decision) {
 	d.Agent, d.Principal, d.At, d.Index = e.Agent, e.Principal, t.now, t.index
 	t.put(nsKey(kindDecision, t.ns.Number).id(d.ID), d)
-}
-
-func (t *txn) addInMeta(principal string, delta int) {
-	if p, ok := t.principal(principal); ok {
-		p.InMeta += delta
-		t.put(t.principalKey(p.ID), p)
-	}
 }

@@ -2,6 +2,8 @@ package store
 
 import (
 	"slices"
+	"strings"
+	"unicode"
 )
 
 // DefaultNamespace is the tenant of callers that name none; its admins administer the site.
@@ -39,6 +41,9 @@ func applyBootstrap(t *txn, b *Bootstrap) (any, *Reject) {
 	if t.get(siteKey(), &site) {
 		return Bootstrapped{Site: site.ID}, nil
 	}
+	if !validName(b.Site) {
+		return nil, rejectField("body.site", nameRule)
+	}
 	site = Site{ID: b.Site, Epoch: 1, Key: b.Key, CreatedAt: t.now}
 	t.makeNamespace(&site, DefaultNamespace, b.Admin)
 	t.put(siteKey(), site)
@@ -52,8 +57,14 @@ type CreateNamespace struct {
 }
 
 func applyCreateNamespace(t *txn, b *CreateNamespace) (any, *Reject) {
+	if !validName(b.ID) {
+		return nil, rejectField("body.id", nameRule)
+	}
 	if t.has(key(kindNamespace).str(b.ID)) {
 		return nil, reject("conflict", "namespace exists")
+	}
+	if rej := t.freeKey(b.Admin); rej != nil {
+		return nil, rej
 	}
 	var site Site
 	if !t.get(siteKey(), &site) {
@@ -72,6 +83,7 @@ func (t *txn) makeNamespace(site *Site, id string, admin AgentKey) Namespace {
 	admin.CreatedAt = t.now
 	t.addAgent(Agent{ID: AdminID, Principal: AdminID, Roles: []string{"admin"}, Keys: []AgentKey{admin}})
 	t.put(key(kindNamespace).str(id), t.ns)
+	t.put(key(kindNamespaceNumber).u32(t.ns.Number), id)
 	t.nsDirty = false
 	return *t.ns
 }
@@ -96,6 +108,9 @@ func (t *txn) principal(id string) (Principal, bool) {
 }
 
 func applyCreatePrincipal(t *txn, b *PrincipalID) (any, *Reject) {
+	if !validName(b.ID) {
+		return nil, rejectField("body.id", nameRule)
+	}
 	if _, ok := t.principal(b.ID); ok {
 		return nil, reject("conflict", "principal exists")
 	}
@@ -151,7 +166,7 @@ func (t *txn) agent(id string) (Agent, bool) {
 func (t *txn) addAgent(a Agent) Agent {
 	t.ns.LastAgent++
 	t.nsDirty = true
-	a.Number, a.CreatedAt = t.ns.LastAgent, t.now
+	a.Number, a.CreatedAt, a.RemovedAt = t.ns.LastAgent, t.now, 0
 	for i := range a.Keys {
 		a.Keys[i].CreatedAt = t.now
 		t.put(key(kindKeyHash).hash(a.Keys[i].Hash), KeyRef{t.ns.ID, a.ID, a.Keys[i].ID})
@@ -175,9 +190,52 @@ func applyCreateAgent(t *txn, b *Agent) (any, *Reject) {
 	if t.has(t.agentKey(b.ID)) {
 		return nil, reject("conflict", "agent exists, or existed: an id is never given to another agent")
 	}
+	if rej := t.checkAgent(b); rej != nil {
+		return nil, rej
+	}
 	a := t.addAgent(*b)
 	t.event(Event{Type: "agent.enrolled", Agent: a.ID, Principal: a.Principal})
 	return a, nil
+}
+
+func (t *txn) checkAgent(a *Agent) *Reject {
+	switch {
+	case !validName(a.ID):
+		return rejectField("body.id", nameRule)
+	case !validName(a.Principal):
+		return rejectField("body.principal", nameRule)
+	case !a.Share.Valid():
+		return rejectField("body.share", "must be auto, candidate or never")
+	case len(a.Keys) > maxKeys:
+		return rejectField("body.keys", "at most 32 keys")
+	}
+	for i, k := range a.Keys {
+		if rej := t.freeKey(k); rej != nil {
+			return rej
+		}
+		if slices.ContainsFunc(a.Keys[:i], func(x AgentKey) bool { return x.ID == k.ID || x.Hash == k.Hash }) {
+			return reject("conflict", "a key is named twice")
+		}
+	}
+	return nil
+}
+
+// freeKey refuses a key that somebody has: its look-up would lead to the later owner.
+func (t *txn) freeKey(k AgentKey) *Reject {
+	if k.Hash == ([32]byte{}) || t.has(key(kindKeyHash).hash(k.Hash)) {
+		return reject("conflict", "the key is empty or in use")
+	}
+	return nil
+}
+
+const (
+	maxName  = 128
+	nameRule = "must be 1..128 characters without control characters"
+)
+
+// validName keeps names apart in keys: a zero byte ends a name that more parts follow. The wire contract is stricter.
+func validName(s string) bool {
+	return s != "" && len(s) <= maxName && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
 // UpdateAgent changes an agent; nil leaves a field as it is.
@@ -203,6 +261,9 @@ func applyUpdateAgent(t *txn, b *UpdateAgent) (any, *Reject) {
 	}
 	if b.Tools != nil {
 		a.Tools = *b.Tools
+	}
+	if b.Share != nil && !shareOf(*b.Share).Valid() {
+		return nil, rejectField("body.share", "must be auto, candidate or never")
 	}
 	if b.Share != nil {
 		a.Share = shareOf(*b.Share)
@@ -266,6 +327,12 @@ func applyCreateKey(t *txn, b *CreateKey) (any, *Reject) {
 	}
 	if len(a.Keys) >= maxKeys {
 		return nil, reject("conflict", "an agent has at most 32 keys; remove one first")
+	}
+	if rej := t.freeKey(b.Key); rej != nil {
+		return nil, rej
+	}
+	if slices.ContainsFunc(a.Keys, func(k AgentKey) bool { return k.ID == b.Key.ID }) {
+		return nil, reject("conflict", "the agent has a key of this id")
 	}
 	b.Key.CreatedAt = t.now
 	a.Keys = append(a.Keys, b.Key)

@@ -1,20 +1,22 @@
 package store
 
 import (
+	"bytes"
+
 	"cairn/federation"
 )
 
 const (
-	tickStep      = 1000
-	feedKept      = 7 * day
-	feedMax       = 1_000_000
-	changesKept   = 100_000
-	clientKept    = day
-	strikeEvery   = day
-	metaStrikeDay = "strike-day/"
+	tickKeys    = 900 // keys that one tick writes, give or take a record
+	tickLook    = 1000
+	feedKept    = 7 * day
+	feedMax     = 1_000_000
+	changesKept = 100_000
+	clientKept  = day
 )
 
-// Tick runs the rules that time drives: each looks at no more than 1,000 due records; More says that it should run again.
+// Tick runs the rules that time drives. Each looks at no more than 1,000 records, together they write about as many keys;
+// More says that something due is left.
 type Tick struct{}
 
 // Ticked counts what a tick did.
@@ -27,66 +29,45 @@ type Ticked struct {
 	More     bool `cbor:"6,keyasint,omitempty"`
 }
 
+// ticking is a tick under way. limit is the number of keys up to which the rule at hand goes on: what one rule leaves of
+// its share is the next one's, so that none starves.
+type ticking struct {
+	*txn
+	out   Ticked
+	limit int
+}
+
 func applyTick(t *txn, _ *Tick) (any, *Reject) {
-	var out Ticked
-	names := t.namespaceNames()
-	out.Expired = t.due(kindExpiry, &out.More, func(k []byte) { t.expireBuffered(k, names) })
-	out.Keys = t.due(kindIdemTime, &out.More, func(k []byte) { t.expireKey(k) }, idempotencyTTL)
-	out.Receipts = t.due(kindReceiptTime, &out.More, func(k []byte) { t.expireReceipt(k) })
-	out.Attempts = t.due(kindTrajTime, &out.More, func(k []byte) { t.expireAttempt(k) })
-	t.due(kindFeedTime, &out.More, func(k []byte) { t.expireFeed(k, names) }, feedKept)
-	t.trimChanges()
-	t.trimClients()
-	for _, id := range sortedNames(names) {
-		t.within(id, func() {
-			t.capFeed()
-			out.Struck += t.strikeSilent()
-		})
+	k := &ticking{txn: t}
+	rules := []func(){k.expireRecords, k.expireKeys, k.expireAttempts, k.expireReceipts, k.expireFeed, k.trimChanges, k.trimClients, k.sweep}
+	for i, rule := range rules {
+		k.limit = tickKeys * (i + 1) / len(rules)
+		rule()
 	}
-	return out, nil
+	return k.out, nil
 }
 
-func (t *txn) namespaceNames() map[uint32]string {
-	names := map[uint32]string{}
-	t.scan(key(kindNamespace), func(_, v []byte) bool {
-		var ns Namespace
-		if err := decodeValue(v, &ns); err != nil {
-			t.fail(err)
-			return false
-		}
-		names[ns.Number] = ns.ID
-		return true
-	})
-	return names
+// full asks for another tick when the rule at hand used up its keys.
+func (t *ticking) full() bool {
+	if len(t.writes) < t.limit {
+		return false
+	}
+	t.out.More = true
+	return true
 }
 
-func sortedNames(names map[uint32]string) []string {
-	out := make([]string, 0, len(names))
-	for n := uint32(1); len(out) < len(names); n++ {
-		if id, ok := names[n]; ok {
-			out = append(out, id)
-		}
-	}
-	return out
-}
-
-// due visits the keys of a time index that are past, oldest first. delay is added to the time in the key.
-func (t *txn) due(kind keyKind, more *bool, fn func(k []byte), delay ...int64) int {
-	limit := t.now
-	for _, d := range delay {
-		limit -= d
-	}
-	if limit < 0 {
+// due visits the keys of a time index that are delay ms past, oldest first, at least one, and removes them.
+func (t *ticking) due(kind keyKind, delay int64, fn func(k []byte)) int {
+	if t.now < delay {
 		return 0
 	}
 	n := 0
-	t.scanRange(key(kind), key(kind).time(limit+1), func(k, _ []byte) bool {
-		if n == tickStep {
-			*more = true
+	t.scanRange(key(kind), key(kind).time(t.now-delay+1), func(k, _ []byte) bool {
+		if n > 0 && t.full() {
 			return false
 		}
-		fn(k)
 		t.del(k)
+		fn(k)
 		n++
 		return true
 	})
@@ -100,40 +81,47 @@ func u32At(k []byte, at int) uint32 {
 	return uint32(k[at])<<24 | uint32(k[at+1])<<16 | uint32(k[at+2])<<8 | uint32(k[at+3])
 }
 
-func (t *txn) expireBuffered(k []byte, names map[uint32]string) {
-	t.within(names[u32At(k, timePrefix)], func() {
-		e, ok := t.experience(u32At(k, timePrefix+4), lastID(k))
-		if ok && e.Status == federation.StatusBuffered && e.ExpiresAt <= t.now {
-			t.expire(e)
-		}
+// inside runs fn in the namespace of a number.
+func (t *txn) inside(number uint32, fn func()) {
+	var name string
+	if t.get(key(kindNamespaceNumber).u32(number), &name) {
+		t.within(name, fn)
+	}
+}
+
+func (t *ticking) expireRecords() {
+	t.out.Expired = t.due(kindExpiry, 0, func(k []byte) {
+		t.inside(u32At(k, timePrefix), func() {
+			if e, ok := t.experience(u32At(k, timePrefix+4), lastID(k)); ok {
+				t.expireRecord(e)
+			}
+		})
 	})
 }
 
-// expireKey drops an idempotency key: kind, time, namespace, agent, key.
-func (t *txn) expireKey(k []byte) {
-	parts := splitWords(k[timePrefix:], 2)
-	if len(parts) != 3 {
-		return
-	}
-	t.within(parts[0], func() {
-		main := idemKey(t.ns.Number, parts[1], parts[2])
-		var r idemResult
-		if t.get(main, &r) && t.now-r.At >= idempotencyTTL {
-			t.del(main)
-			t.ns.Idempotent--
-			t.nsDirty = true
+// expireKeys drops idempotency keys: kind, time, namespace, agent, key.
+func (t *ticking) expireKeys() {
+	t.out.Keys = t.due(kindIdemTime, idempotencyTTL, func(k []byte) {
+		parts := splitWords(k[timePrefix:], 2)
+		if len(parts) != 3 {
+			return
 		}
+		t.within(parts[0], func() {
+			main := idemKey(t.ns.Number, parts[1], parts[2])
+			if t.has(main) {
+				t.del(main)
+				t.ns.Idempotent--
+				t.nsDirty = true
+			}
+		})
 	})
 }
 
 func splitWords(b []byte, n int) []string {
 	var parts []string
 	for ; n > 0; n-- {
-		i := 0
-		for i < len(b) && b[i] != 0 {
-			i++
-		}
-		if i == len(b) {
+		i := bytes.IndexByte(b, 0)
+		if i < 0 {
 			return nil
 		}
 		parts, b = append(parts, string(b[:i])), b[i+1:]
@@ -141,82 +129,99 @@ func splitWords(b []byte, n int) []string {
 	return append(parts, string(b))
 }
 
-func (t *txn) expireReceipt(k []byte) {
-	ns, agent, id := u32At(k, timePrefix), u32At(k, timePrefix+4), lastID(k)
-	var r Receipt
-	main := nsKey(kindReceipt, ns).u32(agent).id(id)
-	if !t.get(main, &r) {
-		return
-	}
-	for _, item := range r.Items {
-		t.del(nsKey(kindGiven, ns).id(item.ID).id(id).u32(agent))
-	}
-	t.del(main)
+// expireAttempts drops the steps of attempts past retention; rewards and the group's record stay.
+func (t *ticking) expireAttempts() {
+	t.out.Attempts = t.due(kindTrajTime, 0, func(k []byte) {
+		ns, owner := u32At(k, timePrefix), u32At(k, timePrefix+4)
+		var traj ID
+		copy(traj[:], k[timePrefix+8:])
+		main := nsKey(kindAttempt, ns).u32(owner).id(traj).u32(u32At(k, len(k)-4))
+		var a Attempt
+		if t.get(main, &a) {
+			a.Steps = nil
+			t.put(main, a)
+		}
+		var rec Trajectory
+		trajKey := nsKey(kindTrajectory, ns).u32(owner).id(traj)
+		if t.get(trajKey, &rec) && !rec.Purged {
+			rec.Purged = true
+			t.put(trajKey, rec)
+		}
+	})
 }
 
-// expireAttempt drops the steps of an attempt past retention; rewards and the group's record stay.
-func (t *txn) expireAttempt(k []byte) {
-	ns, owner := u32At(k, timePrefix), u32At(k, timePrefix+4)
-	var traj ID
-	copy(traj[:], k[timePrefix+8:])
-	main := nsKey(kindAttempt, ns).u32(owner).id(traj).u32(u32At(k, len(k)-4))
-	var a Attempt
-	if t.get(main, &a) {
-		a.Steps = nil
-		t.put(main, a)
-	}
-	var rec Trajectory
-	trajKey := nsKey(kindTrajectory, ns).u32(owner).id(traj)
-	if t.get(trajKey, &rec) && !rec.Purged {
-		rec.Purged = true
-		t.put(trajKey, rec)
-	}
+func (t *ticking) expireReceipts() {
+	t.out.Receipts = t.due(kindReceiptTime, 0, func(k []byte) {
+		ns, agent, id := u32At(k, timePrefix), u32At(k, timePrefix+4), lastID(k)
+		var r Receipt
+		main := nsKey(kindReceipt, ns).u32(agent).id(id)
+		if !t.get(main, &r) {
+			return
+		}
+		for _, item := range r.Items {
+			t.del(nsKey(kindGiven, ns).id(item.ID).id(id).u32(agent))
+		}
+		t.del(main)
+	})
 }
 
-func (t *txn) expireFeed(k []byte, names map[uint32]string) {
-	ns := u32At(k, timePrefix)
-	index := bigEndian(k[len(k)-8:])
-	t.within(names[ns], func() {
-		t.scan(nsKey(kindFeed, ns).u64(index), func(k, _ []byte) bool {
-			t.del(k)
-			t.count("feed", -1)
-			return true
+func (t *ticking) expireFeed() {
+	t.due(kindFeedTime, feedKept, func(k []byte) {
+		index := bigEndian(k[len(k)-8:])
+		t.inside(u32At(k, timePrefix), func() {
+			t.scan(nsKey(kindFeed, t.ns.Number).u64(index), func(k, _ []byte) bool {
+				t.del(k)
+				t.count("feed", -1)
+				return true
+			})
+			t.feedFrom(index + 1)
 		})
-		t.setNumber(nsKey(kindCounter, ns).str("feed/oldest"), int64(index)+1)
 	})
 }
 
-// capFeed drops the oldest events beyond a million.
-func (t *txn) capFeed() {
-	over := t.counter("feed") - feedMax
-	if over <= 0 {
-		return
-	}
-	n := int64(0)
-	t.scan(nsKey(kindFeed, t.ns.Number), func(k, _ []byte) bool {
-		t.del(k)
-		n++
-		t.setNumber(nsKey(kindCounter, t.ns.Number).str("feed/oldest"), int64(bigEndian(k[len(k)-12:len(k)-4]))+1)
-		return n < min(over, tickStep)
-	})
-	t.count("feed", -n)
+// feedFrom says that the feed is complete from index on.
+func (t *txn) feedFrom(index uint64) {
+	k := nsKey(kindCounter, t.ns.Number).str("feed/oldest")
+	t.setNumber(k, max(t.number(k), int64(index)))
 }
 
-func (t *txn) trimChanges() {
+// trimChanges keeps the change log of the last 100,000 entries. An index that is further behind is built anew.
+func (t *ticking) trimChanges() {
 	if t.index <= changesKept {
 		return
 	}
-	n := 0
+	last := uint64(0)
 	t.scanRange(key(kindChange), key(kindChange).u64(t.index-changesKept), func(k, _ []byte) bool {
+		if last != 0 && t.full() {
+			return false
+		}
 		t.del(k)
-		n++
-		return n < tickStep
+		last = bigEndian(k[1:])
+		return true
 	})
+	if last != 0 {
+		t.setNumber(changesFrom(), int64(last)+1)
+	}
 }
 
-func (t *txn) trimClients() {
-	n := 0
-	t.scan(key(kindClient), func(k, v []byte) bool {
+// changesFrom is the number from which on the change log is complete.
+func changesFrom() keyBuf { return key(kindMeta).str("changes") }
+
+// trimClients forgets the answers of streams that are a day old, a part of the streams each time.
+func (t *ticking) trimClients() {
+	cursor := key(kindMeta).str("clients")
+	from := key(kindClient)
+	if at := t.raw(cursor); len(at) > 1 {
+		from = keyBuf(at[1:])
+	}
+	var next []byte
+	looked := 0
+	t.scanRange(from, upper(key(kindClient)), func(k, v []byte) bool {
+		if looked == tickLook || len(t.writes) >= t.limit {
+			next = k
+			return false
+		}
+		looked++
 		var c clientResult
 		if err := decodeValue(v, &c); err != nil {
 			t.fail(err)
@@ -224,53 +229,17 @@ func (t *txn) trimClients() {
 		}
 		if t.now-c.At > clientKept {
 			t.del(k)
-			n++
 		}
-		return n < tickStep
+		return true
 	})
+	if next != nil || len(from) > 1 {
+		t.set(cursor, append([]byte{FormatVersion}, next...), false)
+	}
 }
 
-// strikeSilent takes silent jurors of candidates off their seats, once a day; the leader draws who follows.
-func (t *txn) strikeSilent() int {
-	k := nsKey(kindCounter, t.ns.Number).str(metaStrikeDay)
-	today := t.now / strikeEvery
-	if t.number(k) == today {
-		return 0
-	}
-	t.setNumber(k, today)
-	profile := t.ns.Settings.Profile()
-	struck := 0
-	t.scan(nsKey(kindShelf, t.ns.Number), func(k, _ []byte) bool {
-		e, ok := t.experience(SharedOwner, lastID(k))
-		var jury Jury
-		if !ok || e.Status != federation.StatusCandidate || !t.get(t.juryKey(e.ID), &jury) {
-			return true
-		}
-		struck += t.strikeIn(e, &jury, profile)
-		return struck < tickStep
-	})
-	return struck
-}
-
-func (t *txn) strikeIn(e *Experience, jury *Jury, profile federation.Profile) int {
-	n := 0
-	for i := range jury.Seats {
-		seat := &jury.Seats[i]
-		if seat.Struck {
-			continue
-		}
-		var acc federation.Accumulator
-		t.get(t.accKey(e, seat.Juror), &acc)
-		if federation.SeatStruck(acc.W, seat.Since, t.now, true, profile) {
-			seat.Struck = true
-			n++
-			t.enqueue(JobReplace, e.ID, SharedOwner, t.now, seat.Juror)
-			break // one a day and item, so that each seat gets its own successor
-		}
-	}
-	if n > 0 {
-		t.put(t.juryKey(e.ID), jury)
-		t.reconsider(e, jury)
-	}
-	return n
+func (t *txn) expire(e *Experience) {
+	old := clone(e)
+	e.Status = federation.StatusArchived
+	t.save(old, e)
+	t.count("expired", 1)
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"crypto/sha256"
+	"strconv"
 
 	"cairn/federation"
 )
@@ -9,8 +10,17 @@ import (
 const (
 	distilAt       = 8 // attempts that make a group due
 	groupIdle      = 10 * 60 * 1000
+	maxAttempts    = 200 // in one command: about four keys each
 	maxRewardsKept = 64
 	rawRetention   = 30 * day
+)
+
+// States of a trajectory.
+const (
+	trajOpen      = "open"
+	trajQueued    = "queued"
+	trajDistilled = "distilled"
+	trajFailed    = "failed"
 )
 
 // RecordTrajectory records attempts at a task. The proposer fills ID (used for a new group), Group, TaskVector, and each
@@ -61,7 +71,13 @@ func applyRecordTrajectory(t *txn, b *RecordTrajectory) (any, *Reject) {
 	if !ok {
 		return nil, reject("unauthenticated", "the agent was removed")
 	}
-	traj := t.openGroup(b, &agent)
+	if rej := t.checkAttempts(b); rej != nil {
+		return nil, rej
+	}
+	traj, rej := t.openGroup(b, &agent)
+	if rej != nil {
+		return nil, rej
+	}
 	out := Recorded{ID: traj.ID, First: traj.Version}
 	for i := range b.Attempts {
 		if t.addAttempt(traj, &agent, &b.Attempts[i]) {
@@ -72,8 +88,8 @@ func applyRecordTrajectory(t *txn, b *RecordTrajectory) (any, *Reject) {
 	}
 	out.Version = traj.Version
 	t.count("attempts", int64(out.Recorded))
+	traj.Share = federation.CombineShare(traj.Share, b.Share)
 	if out.Recorded > 0 || b.Complete && traj.Distilled < traj.Version {
-		traj.Share = federation.CombineShare(traj.Share, b.Share)
 		traj.UpdatedAt = t.now
 		out.Job = t.queueDistil(traj, b.Complete)
 		t.change(ChangeTrajectory, traj.Owner, traj.ID)
@@ -82,32 +98,59 @@ func applyRecordTrajectory(t *txn, b *RecordTrajectory) (any, *Reject) {
 	return out, nil
 }
 
+// checkAttempts refuses numbers that the gate and the expectation must never see.
+func (t *txn) checkAttempts(b *RecordTrajectory) *Reject {
+	if len(b.Attempts) == 0 || len(b.Attempts) > maxAttempts {
+		return rejectField("body.attempts", "must have 1.."+strconv.Itoa(maxAttempts)+" entries")
+	}
+	if !b.Share.Valid() {
+		return rejectField("body.share", "must be auto, candidate or never")
+	}
+	for i, a := range b.Attempts {
+		if a.HasReward && (a.Score < 0 || a.Score > federation.One || a.Expected < 0 || a.Expected > federation.One) {
+			return rejectField("body.attempts["+strconv.Itoa(i)+"].reward", "must be 0..1 once it is on the common scale")
+		}
+	}
+	return nil
+}
+
+// queueDistil makes a group due at once when it is complete or large enough, else after it was idle. What was due at once
+// stays so when more attempts come.
 func (t *txn) queueDistil(traj *Trajectory, complete bool) ID {
-	due := t.now + groupIdle
-	traj.Status = "open"
-	if complete || traj.Version-traj.Distilled >= distilAt {
-		due, traj.Status = t.now, "queued"
+	due := t.now
+	switch {
+	case complete || traj.Version-traj.Distilled >= distilAt:
+		traj.Status = trajQueued
+	case traj.Status != trajQueued:
+		traj.Status = trajOpen
+		due += groupIdle
 	}
 	traj.Job = t.enqueue(JobDistil, traj.ID, traj.Owner, due, "")
+	if traj.Status == trajOpen {
+		t.postpone(traj.Job, due)
+	}
 	return traj.Job
 }
 
-func (t *txn) openGroup(b *RecordTrajectory, agent *Agent) *Trajectory {
+func (t *txn) openGroup(b *RecordTrajectory, agent *Agent) (*Trajectory, *Reject) {
 	groupKey := nsKey(kindGroup, t.ns.Number).u32(agent.Number).hash(b.Group)
 	var id ID
 	traj := new(Trajectory)
 	if t.get(groupKey, &id) && t.get(t.trajectoryKey(agent.Number, id), traj) {
-		return traj
+		return traj, nil
+	}
+	if b.ID == (ID{}) || t.has(nsKey(kindTrajOwner, t.ns.Number).id(b.ID)) {
+		return nil, reject("conflict", "trajectory id is zero or exists")
 	}
 	*traj = Trajectory{
 		ID: b.ID, Agent: agent.ID, Owner: agent.Number, GroupKey: b.GroupKey, Group: b.Group, Task: b.Task,
-		TaskType: b.TaskType, Environment: b.Environment, Share: b.Share, Status: "open", TaskVector: b.TaskVector,
+		TaskType: b.TaskType, Environment: b.Environment, Share: b.Share, Status: trajOpen, TaskVector: b.TaskVector,
 		CreatedAt: t.now, UpdatedAt: t.now,
 	}
 	t.put(groupKey, traj.ID)
 	t.put(nsKey(kindTrajOwner, t.ns.Number).id(traj.ID), agent.Number)
 	t.count("trajectories", 1)
-	return traj
+	return traj, nil
 }
 
 // addAttempt reports false for an attempt whose external id is known.

@@ -1,7 +1,9 @@
 package store
 
 import (
+	"slices"
 	"strconv"
+	"strings"
 
 	"cairn/federation"
 )
@@ -20,7 +22,7 @@ func applyRequestNomination(t *txn, b *RequestNomination) (any, *Reject) {
 	if e.Status != federation.StatusActive || e.Shared() {
 		return nil, reject("conflict", "only an active private experience is nominated; this one is "+string(e.Status))
 	}
-	if e.Candidate != (ID{}) {
+	if t.onShelf(e) {
 		return nil, reject("conflict", "this version is on the shelf already")
 	}
 	if federation.CombineShare(e.Share) == federation.ShareNever {
@@ -44,6 +46,9 @@ type Nominate struct {
 	Findings  []string             `cbor:"8,keyasint,omitempty"` // names of the screening rules that fired
 }
 
+// ReasonAlreadyShared says that the shelf or the meta-pool has this text already.
+const ReasonAlreadyShared = "already_shared"
+
 // Nominated says what became of a nomination; Reason is empty when the copy is on the shelf.
 type Nominated struct {
 	Candidate ID     `cbor:"1,keyasint"`
@@ -51,7 +56,7 @@ type Nominated struct {
 }
 
 func applyNominate(t *txn, b *Nominate) (any, *Reject) {
-	job, rej := t.leased(b.Job)
+	job, rej := t.leasedFor(b.Job, JobNominate, b.Original.ID)
 	if rej != nil {
 		return nil, rej
 	}
@@ -67,11 +72,14 @@ func applyNominate(t *txn, b *Nominate) (any, *Reject) {
 	if unit != b.Unit || !validJury(b.Jurors, eligible) {
 		return nil, reject("precondition", "the eligible jurors changed")
 	}
-	agent, _ := t.agent(original.Agent)
+	if b.Copy.ID == (ID{}) || t.has(nsKey(kindOwner, t.ns.Number).id(b.Copy.ID)) {
+		return nil, reject("conflict", "the id of the copy is zero or exists")
+	}
+	agent := t.author(original.Agent)
 	input := federation.NominationInput{
 		Share: federation.CombineShare(original.Share, agent.Share, t.ns.Settings.Share),
 		Kind:  original.Kind, Status: original.Status, Own: original.Own, Screening: b.Screening,
-		Outside: len(eligible), Candidate: original.Candidate != (ID{}),
+		Outside: len(eligible), Candidate: t.onShelf(original),
 	}
 	okay, reason := federation.Nominate(input)
 	out := Nominated{Reason: reason}
@@ -107,31 +115,22 @@ func validJury(jurors, eligible []string) bool {
 
 // shelve makes the copy: a candidate with its jury, or a quarantined one that only an admin sees.
 func (t *txn) shelve(original *Experience, b *Nominate, clean bool) Nominated {
-	c := b.Copy
-	if same, ok := t.byHash(SharedOwner, c.Hash); ok && clean {
-		return Nominated{Candidate: same.ID, Reason: "already_shared"}
+	if same, ok := t.byHash(SharedOwner, unitHash(b.Unit, b.Copy.Hash)); ok && clean {
+		return Nominated{Candidate: same.ID, Reason: ReasonAlreadyShared}
 	}
-	c.Version, c.Owner, c.Agent, c.Principal = 1, SharedOwner, original.Agent, original.Principal
-	c.Origin, c.OriginOwner, c.OriginVer = original.ID, original.Owner, original.Version
-	c.Tools, c.TaskType, c.Kind, c.Preconditions = original.Tools, original.TaskType, original.Kind, original.Preconditions
-	c.Environment, c.ValidUntil, c.Group = original.Environment, original.ValidUntil, original.Group
-	c.Judge, c.RPE, c.Success, c.Failure = original.Judge, original.RPE, original.Success, original.Failure
-	c.Strength, c.StrengthAt = original.StrengthNow(t.now), t.now
-	c.Lineage = Lineage{DerivedFrom: []ID{original.ID}, Lens: original.Lineage.Lens, Generator: original.Lineage.Generator}
-	c.CreatedAt, c.Unit, c.Share = t.now, b.Unit, federation.ShareCandidate
-	c.Status = federation.StatusCandidate
+	c := t.frozen(original, &b.Copy)
+	c.Unit = b.Unit
 	out := Nominated{Candidate: c.ID}
 	if !clean {
 		c.Status, out.Reason = federation.StatusQuarantined, federation.ReasonQuarantine
 	}
-	jury := t.seat(&c, b)
-	score := federation.Trust(nil, jury.Size, t.ns.Settings.Profile())
-	c.Trust = withoutTerms(score)
-	t.save(nil, &c)
+	jury := t.seat(c, b)
+	c.Trust = withoutTerms(federation.Trust(nil, jury.Size, t.ns.Settings.Profile()))
+	t.save(nil, c)
 	b.Vectors.Version = 1
 	t.put(t.vectorsKey(SharedOwner, c.ID), b.Vectors)
 	if !clean {
-		t.experienceEvent("experience.held", &c, map[string]string{"reason": federation.ReasonQuarantine})
+		t.experienceEvent("experience.held", c, map[string]string{"reason": federation.ReasonQuarantine})
 		return out
 	}
 	if p, ok := t.principal(c.Principal); ok {
@@ -139,8 +138,39 @@ func (t *txn) shelve(original *Experience, b *Nominate, clean bool) Nominated {
 		t.put(t.principalKey(p.ID), p)
 	}
 	t.count("nominations", 1)
-	t.experienceEvent("experience.nominated", &c, map[string]string{"jury": strconv.Itoa(jury.Size)})
+	t.experienceEvent("experience.nominated", c, map[string]string{"jury": strconv.Itoa(jury.Size)})
 	return out
+}
+
+// frozen is the copy of an original with the redacted text: nothing of the owner's counters goes with it.
+func (t *txn) frozen(original, text *Experience) *Experience {
+	return &Experience{
+		ID: text.ID, Scenario: text.Scenario, Content: text.Content, Keywords: text.Keywords, Hash: text.Hash,
+		Version: 1, Owner: SharedOwner, Agent: original.Agent, Principal: original.Principal,
+		Origin: original.ID, OriginOwner: original.Owner, OriginVer: original.Version,
+		Tools: original.Tools, TaskType: original.TaskType, Kind: original.Kind, Preconditions: original.Preconditions,
+		Environment: original.Environment, ValidUntil: original.ValidUntil, Group: original.Group,
+		Judge: original.Judge, RPE: original.RPE, Success: original.Success, Failure: original.Failure,
+		Strength: original.StrengthNow(t.now), StrengthAt: t.now, CreatedAt: t.now,
+		Lineage: Lineage{
+			DerivedFrom: []ID{original.ID}, Lens: original.Lineage.Lens, Generator: original.Lineage.Generator,
+		},
+		Share: federation.ShareCandidate, Status: federation.StatusCandidate,
+	}
+}
+
+// onShelf reports whether this version of an original has its shared copy. A copy that only agents of one owner judge does
+// not count once there are other principals: it is hidden from them, and their jury has to see its own.
+func (t *txn) onShelf(original *Experience) bool {
+	if original.Candidate == (ID{}) {
+		return false
+	}
+	shared, ok := t.experience(SharedOwner, original.Candidate)
+	if !ok || shared.Unit != UnitAgent {
+		return true
+	}
+	unit, _ := t.Eligible(original)
+	return unit == UnitAgent
 }
 
 func (t *txn) seat(c *Experience, b *Nominate) Jury {
@@ -154,17 +184,18 @@ func (t *txn) seat(c *Experience, b *Nominate) Jury {
 }
 
 func (t *txn) addSeats(unit, juror string, delta int) {
-	if unit == UnitAgent {
+	id, ok := strings.CutPrefix(juror, JurorOf("", "", ""))
+	if unit == UnitAgent || !ok {
 		return
 	}
-	if p, ok := t.principal(juror[len("principal:"):]); ok {
+	if p, ok := t.principal(id); ok {
 		p.Seats += delta
 		t.put(t.principalKey(p.ID), p)
 	}
 }
 
 // Eligible lists who may sit on an item's jury, in order of id, and the unit: principals outside the author's in good
-// standing, or, where the namespace has one principal with agents, that principal's other agents.
+// standing, or, where the author's principal is the only one with agents, its other agents.
 func (t *txn) Eligible(e *Experience) (unit string, jurors []string) {
 	return eligible(t, t.ns, t.now, e)
 }
@@ -176,22 +207,22 @@ type directory interface {
 }
 
 func eligible(d directory, ns *Namespace, now int64, e *Experience) (unit string, jurors []string) {
-	owners := 0
+	outside := 0
 	d.eachPrincipal(func(p Principal) {
-		if p.Judges == 0 {
+		if p.Judges == 0 || p.ID == e.Principal {
 			return
 		}
-		owners++
-		if p.ID != e.Principal && federation.GoodStanding(p.Standing(ns), now) {
+		outside++
+		if federation.GoodStanding(p.Standing(ns), now) {
 			jurors = append(jurors, JurorOf("", p.ID, ""))
 		}
 	})
-	if owners > 1 {
+	if outside > 0 {
 		return "", jurors
 	}
 	d.eachAgent(func(a Agent) {
 		standing := federation.Standing{AdmittedAt: a.CreatedAt, NamespaceCreatedAt: ns.CreatedAt}
-		if a.ID != e.Agent && a.judge() && federation.GoodStanding(standing, now) {
+		if a.ID != e.Agent && a.Principal == e.Principal && a.judge() && federation.GoodStanding(standing, now) {
 			jurors = append(jurors, JurorOf(UnitAgent, "", a.ID))
 		}
 	})
@@ -228,9 +259,12 @@ type Promoted struct {
 }
 
 func applyPromote(t *txn, b *Promote) (any, *Reject) {
-	job, rej := t.leased(b.Job)
+	job, rej := t.leasedFor(b.Job, JobPromote, b.Target.ID)
 	if rej != nil {
 		return nil, rej
+	}
+	if b.Decision == (ID{}) || t.has(nsKey(kindDecision, t.ns.Number).id(b.Decision)) {
+		return nil, reject("conflict", "the id of the decision is zero or exists")
 	}
 	e, ok := t.experience(SharedOwner, b.Target.ID)
 	if !ok || e.Status != federation.StatusCandidate {
@@ -246,13 +280,19 @@ func applyPromote(t *txn, b *Promote) (any, *Reject) {
 		if !ok || into.Status != federation.StatusPromoted || into.Version != b.FuseVer {
 			return nil, reject("precondition", "the item to fuse with changed")
 		}
-		d.FusedWith = into.ID
+		// An item that is hidden from others cannot stand for one that they proved, nor an older version for its successor.
+		if into.Unit == e.Unit && into.Origin != e.Origin {
+			d.FusedWith = into.ID
+		}
 	}
 	t.endJob(job)
 	d.ID = b.Decision
 	if !okay {
 		e.Blocked = d.Reasons[0]
 		t.touch(e)
+		if e.Blocked == federation.ReasonQuotaDay || e.Blocked == federation.ReasonQuotaShare {
+			t.enqueue(JobPromote, e.ID, e.Owner, (t.now/day+1)*day, "") // quotas move on by themselves
+		}
 		return Promoted{Reason: d.Reasons[0]}, nil
 	}
 	t.putDecision(e, d)
@@ -311,18 +351,36 @@ func (t *txn) promote(e *Experience, d *Decision) {
 		data["into"] = d.FusedWith.String()
 		t.count("merges", 1)
 		t.experienceEvent("experience.merged", e, data)
+		t.replaceCopies(e, d.FusedWith)
 		return
 	}
 	e.Status, e.PromotedAt, e.General = federation.StatusPromoted, max(t.now, 1), t.general(e)
 	t.save(old, e)
-	t.addInMeta(e.Principal, 1)
-	t.count("meta", 1)
 	t.count("promotions", 1)
 	t.experienceEvent("experience.promoted", e, data)
+	t.replaceCopies(e, e.ID)
 }
 
-// general reports whether the item brought lift in two task types or more.
+// replaceCopies retires the earlier shared copies of an original once a later one is promoted; they kept their places
+// until now.
+func (t *txn) replaceCopies(e *Experience, by ID) {
+	t.scan(nsKey(kindChild, t.ns.Number).id(e.Origin), func(k, _ []byte) bool {
+		earlier, ok := t.experience(SharedOwner, lastID(k))
+		if !ok || earlier.ID == e.ID || earlier.Origin != e.Origin || !earlier.Live() {
+			return true
+		}
+		old := clone(earlier)
+		earlier.Status, earlier.SupersededBy = federation.StatusSuperseded, by
+		t.save(old, earlier)
+		t.experienceEvent("experience.merged", earlier, map[string]string{"into": by.String()})
+		return len(t.writes) < purgeStep
+	})
+}
+
+// general reports whether the item brought lift in two task types or more, by the jurors that were not struck.
 func (t *txn) general(e *Experience) bool {
+	var jury Jury
+	t.get(t.juryKey(e.ID), &jury)
 	mass, sum := map[string]federation.Micro{}, map[string]federation.Micro{}
 	t.scan(nsKey(kindEvidence, t.ns.Number).id(e.ID), func(_, v []byte) bool {
 		var ev Evidence
@@ -330,7 +388,7 @@ func (t *txn) general(e *Experience) bool {
 			t.fail(err)
 			return false
 		}
-		if ev.Version == e.Version {
+		if ev.Version == e.Version && jury.Sits(ev.Juror) {
 			mass[ev.TaskType] += ev.Mass
 			sum[ev.TaskType] += federation.Mass(ev.Mass, ev.Lift)
 		}
@@ -354,18 +412,18 @@ type ReplaceJuror struct {
 }
 
 func applyReplaceJuror(t *txn, b *ReplaceJuror) (any, *Reject) {
-	job, rej := t.leased(b.Job)
+	job, rej := t.leasedFor(b.Job, JobReplace, b.ID)
 	if rej != nil {
 		return nil, rej
 	}
 	var jury Jury
 	e, ok := t.experience(SharedOwner, b.ID)
-	if !ok || !t.get(t.juryKey(b.ID), &jury) || e.Status != federation.StatusCandidate {
+	if !ok || !t.get(t.juryKey(b.ID), &jury) || e.Status != federation.StatusCandidate || jury.vacant() <= 0 {
 		t.endJob(job)
 		return struct{}{}, nil
 	}
 	free := t.freeJurors(e, &jury)
-	if b.New == "" && len(free) > 0 || b.New != "" && !contains(free, b.New) {
+	if b.New == "" && len(free) > 0 || b.New != "" && !slices.Contains(free, b.New) {
 		return nil, reject("precondition", "the eligible jurors changed")
 	}
 	if b.New != "" {
@@ -375,6 +433,7 @@ func applyReplaceJuror(t *txn, b *ReplaceJuror) (any, *Reject) {
 	jury.Size = federation.JuryAfterStrike(jury.Size, b.New != "")
 	t.put(t.juryKey(e.ID), jury)
 	t.reconsider(e, &jury)
+	job.Again = jury.vacant() > 0 && (b.New != "" || jury.Size > 1) // a seat at a time; the last one waits for somebody
 	t.endJob(job)
 	return struct{}{}, nil
 }
@@ -400,13 +459,4 @@ func withoutSeated(unit string, all []string, jury *Jury) []string {
 		}
 	}
 	return free
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }

@@ -17,16 +17,18 @@ const SharedOwner uint32 = 0
 type keyKind byte
 
 const (
-	kindMeta        keyKind = 0x01 // name -> value
-	kindNamespace   keyKind = 0x02 // name -> Namespace
-	kindPrincipal   keyKind = 0x03 // ns, id -> Principal
-	kindAgent       keyKind = 0x04 // ns, id -> Agent
-	kindAgentNumber keyKind = 0x05 // ns, number -> agent id
-	kindKeyHash     keyKind = 0x06 // sha256 of an API key -> KeyRef
-	kindClient      keyKind = 0x08 // client, slot -> clientResult
-	kindIdem        keyKind = 0x09 // ns, agent, key -> idemResult
-	kindIdemTime    keyKind = 0x0a // time, ns, agent, key
-	kindCounter     keyKind = 0x0b // ns, name -> int64
+	kindMeta            keyKind = 0x01 // name -> value
+	kindNamespace       keyKind = 0x02 // name -> Namespace
+	kindPrincipal       keyKind = 0x03 // ns, id -> Principal
+	kindAgent           keyKind = 0x04 // ns, id -> Agent
+	kindAgentNumber     keyKind = 0x05 // ns, number -> agent id
+	kindKeyHash         keyKind = 0x06 // sha256 of an API key -> KeyRef
+	kindNamespaceNumber keyKind = 0x07 // number -> namespace id
+	kindClient          keyKind = 0x08 // client, slot -> clientResult
+	kindIdem            keyKind = 0x09 // ns, agent, key -> idemResult
+	kindIdemTime        keyKind = 0x0a // time, namespace id, agent, key
+	kindCounter         keyKind = 0x0b // ns, name -> int64
+	kindSweep           keyKind = 0x0c // ns -> sweepState
 
 	kindTrajectory keyKind = 0x10 // ns, agent, id -> Trajectory
 	kindAttempt    keyKind = 0x11 // ns, agent, trajectory, number -> Attempt
@@ -40,20 +42,20 @@ const (
 	kindVectors    keyKind = 0x22 // ns, owner, id -> Vectors
 	kindOwner      keyKind = 0x23 // ns, id -> owner
 	kindHash       keyKind = 0x24 // ns, owner, text hash -> id
-	kindFeature    keyKind = 0x25 // ns, owner, trajectory, feature hash -> id
+	kindFeature    keyKind = 0x25 // ns, owner, trajectory, feature hash -> featureRecord
 	kindChild      keyKind = 0x26 // ns, parent, child
-	kindExpiry     keyKind = 0x27 // time, ns, owner, id: gate buffer
+	kindExpiry     keyKind = 0x27 // time, ns, owner, id: gate buffer, archive
 	kindErasure    keyKind = 0x28 // ns, id -> Erasure
 	kindBuffered   keyKind = 0x29 // ns, owner, id: gate buffer in order of age
 
 	kindReceipt     keyKind = 0x30 // ns, agent, recall id -> Receipt
-	kindGiven       keyKind = 0x31 // ns, experience, recall id -> agent number
+	kindGiven       keyKind = 0x31 // ns, experience, recall id, agent number
 	kindShown       keyKind = 0x32 // ns, candidate, task group, juror
 	kindReceiptTime keyKind = 0x33 // time, ns, agent, recall id
 
 	kindJury     keyKind = 0x40 // ns, experience -> Jury
 	kindAcc      keyKind = 0x41 // ns, experience, version, juror -> Accumulator
-	kindEvidence keyKind = 0x42 // ns, experience, citation -> Evidence
+	kindEvidence keyKind = 0x42 // ns, experience, citation id -> Evidence
 	kindRater    keyKind = 0x43 // ns, juror -> Rater
 	kindDecision keyKind = 0x44 // ns, id -> Decision
 	kindQuota    keyKind = 0x45 // ns, UTC day, principal -> promotions

@@ -177,11 +177,20 @@ type Vectors struct {
 	Vectors []Vector `cbor:"2,keyasint,omitempty"`
 }
 
-// Erasure is the proof of what was erased.
+// featureRecord is what a group said about one feature: the experience that holds it, and the support the group gave it.
+type featureRecord struct {
+	ID      ID  `cbor:"1,keyasint"`
+	Success int `cbor:"2,keyasint,omitempty"`
+	Failure int `cbor:"3,keyasint,omitempty"`
+}
+
+// Erasure is the proof of what was erased. Open counts the erased ids whose back links are not purged yet; Erased may grow
+// while it is above 0.
 type Erasure struct {
 	ID     ID     `cbor:"1,keyasint"`
 	Agent  string `cbor:"2,keyasint"`
 	Erased []ID   `cbor:"3,keyasint"`
 	At     int64  `cbor:"4,keyasint"`
 	Index  uint64 `cbor:"5,keyasint"`
+	Open   int    `cbor:"6,keyasint,omitempty"`
 }

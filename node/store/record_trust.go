@@ -57,6 +57,17 @@ func (j *Jury) Sits(juror string) bool {
 	return false
 }
 
+// vacant is the number of seats whose juror was struck and that nobody took yet.
+func (j *Jury) vacant() int {
+	sitting := 0
+	for _, s := range j.Seats {
+		if !s.Struck {
+			sitting++
+		}
+	}
+	return j.Size - sitting
+}
+
 // Evidence is one citation, kept for audit and recomputation.
 type Evidence struct {
 	Citation  ID                      `cbor:"1,keyasint"`

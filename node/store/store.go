@@ -87,12 +87,12 @@ func Open(dir string, log *slog.Logger) (*Store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("open state: %w", err)
 	}
-	number, err := currentGeneration(dir)
+	number, exists, err := currentGeneration(dir)
 	if err != nil {
 		return nil, err
 	}
 	s := &Store{dir: dir, log: log, wake: make(chan struct{})}
-	gen, pos, err := s.openGeneration(number)
+	gen, pos, err := s.openGeneration(number, !exists)
 	if err != nil {
 		return nil, err
 	}
@@ -104,19 +104,24 @@ func Open(dir string, log *slog.Logger) (*Store, error) {
 	return s, nil
 }
 
-func currentGeneration(dir string) (int, error) {
+// currentGeneration reads which generation stands; 1 in a new folder. A generation that is named but gone is an error: an
+// empty state in its place would be taken for the real one.
+func currentGeneration(dir string) (number int, exists bool, err error) {
 	data, err := os.ReadFile(filepath.Join(dir, currentFile))
 	if errors.Is(err, os.ErrNotExist) {
-		return 1, nil
+		return 1, false, nil
 	}
 	if err != nil {
-		return 0, fmt.Errorf("open state: %w", err)
+		return 0, false, fmt.Errorf("open state: %w", err)
 	}
 	n, err := strconv.Atoi(strings.TrimPrefix(strings.TrimSpace(string(data)), "gen-"))
 	if err != nil || n < 1 {
-		return 0, fmt.Errorf("open state: %s is damaged; restore it by hand (gen-N of the newest complete folder) or restore a backup", currentFile)
+		return 0, false, fmt.Errorf("open state: %s is damaged; restore it by hand (gen-N of the newest complete folder) or restore a backup", currentFile)
 	}
-	return n, nil
+	if _, err := os.Stat(filepath.Join(dir, fmt.Sprintf("gen-%d", n))); err != nil {
+		return 0, false, fmt.Errorf("open state: %s names gen-%d, which cannot be read; restore a backup: %w", currentFile, n, err)
+	}
+	return n, true, nil
 }
 
 // writeCurrent switches generations: the rename is the moment.
@@ -181,13 +186,16 @@ func syncDir(dir string) error {
 
 func (s *Store) genDir(number int) string { return filepath.Join(s.dir, fmt.Sprintf("gen-%d", number)) }
 
-func (s *Store) openGeneration(number int) (*generation, applied, error) {
+// openGeneration opens a database; create allows a new one.
+func (s *Store) openGeneration(number int, create bool) (*generation, applied, error) {
 	dir := s.genDir(number)
-	db, err := pebble.Open(dir, s.options())
+	options := s.options()
+	options.ErrorIfNotExists = !create
+	db, err := pebble.Open(dir, options)
 	if err != nil {
 		return nil, applied{}, fmt.Errorf("open state %s: %w", filepath.Base(dir), err)
 	}
-	pos, err := readPosition(db)
+	pos, err := readPosition(db, create)
 	if err != nil {
 		return nil, applied{}, errors.Join(fmt.Errorf("open state %s: %w", filepath.Base(dir), err), db.Close())
 	}
@@ -205,17 +213,26 @@ func (s *Store) options() *pebble.Options {
 	}
 }
 
-func readPosition(db *pebble.DB) (applied, error) {
+func readPosition(db *pebble.DB, create bool) (applied, error) {
 	data, closer, err := db.Get(key(kindMeta).str(string(metaFormat)))
+	if errors.Is(err, pebble.ErrNotFound) && !create {
+		return applied{}, errors.New("this is not a state of Cairn: it has no format")
+	}
 	if errors.Is(err, pebble.ErrNotFound) {
 		return applied{}, db.Set(key(kindMeta).str(string(metaFormat)), []byte{FormatVersion}, pebble.Sync)
 	}
 	if err != nil {
 		return applied{}, err
 	}
-	version := data[0]
+	version := byte(0)
+	if len(data) > 0 {
+		version = data[0]
+	}
 	if err := closer.Close(); err != nil {
 		return applied{}, err
+	}
+	if version == 0 {
+		return applied{}, errors.New("the state's format is damaged")
 	}
 	if version > FormatVersion {
 		return applied{}, fmt.Errorf("%w: format %d, this version reads up to %d", ErrNewerFormat, version, FormatVersion)
@@ -355,20 +372,24 @@ func (s *Store) Install(dir string) error {
 		return fmt.Errorf("install state: %w", err)
 	}
 	if err := copyState(dir, s.genDir(number)); err != nil {
-		return fmt.Errorf("install state: %w", err)
+		return errors.Join(fmt.Errorf("install state: %w", err), os.RemoveAll(s.genDir(number)))
 	}
 	if err := syncDir(s.dir); err != nil {
 		return err
 	}
-	gen, pos, err := s.openGeneration(number)
+	gen, pos, err := s.openGeneration(number, false)
 	if err != nil {
-		return err
+		return errors.Join(fmt.Errorf("install state: %w", err), os.RemoveAll(s.genDir(number)))
 	}
 	if err := writeCurrent(s.dir, number); err != nil {
 		return errors.Join(err, gen.db.Close())
 	}
 	s.mu.Lock()
 	old := s.gen
+	if old == nil {
+		s.mu.Unlock()
+		return errors.Join(ErrClosed, gen.db.Close())
+	}
 	s.gen, s.pos = gen, pos
 	close(s.wake)
 	s.wake = make(chan struct{})

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/oklog/ulid/v2"
@@ -24,8 +25,8 @@ type txn struct {
 	nsDirty bool
 	command *Command
 
-	events  uint32 // feed records of this entry so far
-	changes uint32
+	events  map[uint32]uint32 // feed records of this entry so far, by namespace
+	changed map[Change]bool   // records that this entry asked indexes to look at
 	minted  uint64
 	err     error // first read error: the state cannot be trusted, apply halts
 }
@@ -100,7 +101,8 @@ func (t *txn) mark(k []byte) { t.set(k, []byte{FormatVersion}, false) }
 
 func (t *txn) del(k []byte) { t.set(k, nil, true) }
 
-// scan visits the keys with a prefix as they were before this command, until fn returns false.
+// scan visits the keys with a prefix in order until fn returns false. Like get, it sees what this command wrote before;
+// keys that fn itself adds are not visited.
 func (t *txn) scan(prefix []byte, fn func(k, v []byte) bool) {
 	t.scanRange(prefix, upper(prefix), fn)
 }
@@ -111,14 +113,47 @@ func (t *txn) scanRange(lower, end []byte, fn func(k, v []byte) bool) {
 		t.fail(fmt.Errorf("scan %x: %w", lower, err))
 		return
 	}
-	for ok := it.First(); ok; ok = it.Next() {
-		if !fn(bytes.Clone(it.Key()), bytes.Clone(it.Value())) {
-			break
-		}
-	}
+	t.mergeScan(it, t.ownKeys(lower, end), fn)
 	if err := errors.Join(it.Error(), it.Close()); err != nil {
 		t.fail(fmt.Errorf("scan %x: %w", lower, err))
 	}
+}
+
+// mergeScan walks the batch and this command's own keys side by side; what this command wrote stands for its key.
+func (t *txn) mergeScan(it *pebble.Iterator, own [][]byte, fn func(k, v []byte) bool) {
+	for ok := it.First(); ok || len(own) > 0; {
+		var k, v []byte
+		if ok && (len(own) == 0 || bytes.Compare(it.Key(), own[0]) < 0) {
+			k, v = bytes.Clone(it.Key()), bytes.Clone(it.Value())
+			ok = it.Next()
+		} else {
+			if ok && bytes.Equal(it.Key(), own[0]) {
+				ok = it.Next()
+			}
+			k, own = own[0], own[1:]
+		}
+		if i, written := t.byKey[string(k)]; written {
+			if t.writes[i].deleted {
+				continue
+			}
+			v = t.writes[i].value
+		}
+		if !fn(k, v) {
+			return
+		}
+	}
+}
+
+// ownKeys lists in order the keys in [lower, end) that this command has set.
+func (t *txn) ownKeys(lower, end []byte) [][]byte {
+	var own [][]byte
+	for _, w := range t.writes {
+		if !w.deleted && bytes.Compare(w.key, lower) >= 0 && (end == nil || bytes.Compare(w.key, end) < 0) {
+			own = append(own, w.key)
+		}
+	}
+	slices.SortFunc(own, bytes.Compare)
+	return own
 }
 
 // count adds to a counter of the namespace.

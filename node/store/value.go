@@ -11,27 +11,44 @@ import (
 // FormatVersion is byte 0 of every value and stands in the database's metadata. Newer data is refused on open.
 const FormatVersion = 1
 
-var modes = sync.OnceValues(func() (cbor.EncMode, cbor.DecMode) {
+type codec struct {
+	enc cbor.EncMode
+	dec cbor.DecMode
+	log cbor.DecMode // of commands
+}
+
+var codecs = sync.OnceValue(func() codec {
 	enc, err := cbor.CoreDetEncOptions().EncMode()
 	if err != nil {
 		panic(err) // constant options
 	}
-	dec, err := cbor.DecOptions{MaxArrayElements: 1 << 20, MaxMapPairs: 1 << 16}.DecMode()
+	// Text that is not UTF-8 is taken as it is: a command that got into the log must apply, or it halts every node.
+	options := cbor.DecOptions{MaxArrayElements: 1 << 20, MaxMapPairs: 1 << 16, UTF8: cbor.UTF8DecodeInvalid}
+	dec, err := options.DecMode()
 	if err != nil {
 		panic(err) // constant options
 	}
-	return enc, dec
+	// A field that this version does not know may change what the command means: skipping it would make nodes differ.
+	options.ExtraReturnErrors, options.DupMapKey = cbor.ExtraDecErrorUnknownField, cbor.DupMapKeyEnforcedAPF
+	log, err := options.DecMode()
+	if err != nil {
+		panic(err) // constant options
+	}
+	return codec{enc, dec, log}
 })
 
 // marshal encodes deterministically (RFC 8949 4.2.1): equal values give equal bytes on every node.
 func marshal(v any) ([]byte, error) {
-	enc, _ := modes()
-	return enc.Marshal(v)
+	return codecs().enc.Marshal(v)
 }
 
 func unmarshal(data []byte, v any) error {
-	_, dec := modes()
-	return dec.Unmarshal(data, v)
+	return codecs().dec.Unmarshal(data, v)
+}
+
+// decodeCommand reads a command or its body from the log.
+func decodeCommand(data []byte, v any) error {
+	return codecs().log.Unmarshal(data, v)
 }
 
 func encodeValue(v any) ([]byte, error) {

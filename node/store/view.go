@@ -278,7 +278,8 @@ func (v *View) All(ns *Namespace, after []byte, fn func(suffix []byte, e *Experi
 	return list(v, nsKey(kindExperience, ns.Number), after, fn)
 }
 
-// ByHash finds the live experience of a pool with exactly this text; nil when there is none.
+// ByHash finds the live experience of a pool with exactly this text; nil when there is none. Shared copies that agents of
+// one owner judge are not found.
 func (v *View) ByHash(ns *Namespace, owner uint32, hash [32]byte) (*Experience, error) {
 	var id ID
 	ok, err := v.get(nsKey(kindHash, ns.Number).u32(owner).hash(hash), &id)
@@ -439,7 +440,11 @@ func (v *View) TaskTypes(ns *Namespace, fn func(taskType string, t federation.Ta
 
 // Counter reads one counter of a namespace.
 func (v *View) Counter(ns *Namespace, name string) (int64, error) {
-	data, closer, err := v.snap.Get(nsKey(kindCounter, ns.Number).str(name))
+	return v.number(nsKey(kindCounter, ns.Number).str(name))
+}
+
+func (v *View) number(k []byte) (int64, error) {
+	data, closer, err := v.snap.Get(k)
 	if errors.Is(err, pebble.ErrNotFound) {
 		return 0, nil
 	}
@@ -517,14 +522,11 @@ func (v *View) Changes(index uint64, fn func(index uint64, c *Change) bool) erro
 	})
 }
 
-// OldestChange is the index of the oldest change that is kept; 0 when there is none.
+// OldestChange is the log index from which on the change log is complete: an index that reflects an older one than the
+// entry before it must be built anew. It is 0 while nothing was trimmed.
 func (v *View) OldestChange() (uint64, error) {
-	var at uint64
-	err := v.scan(key(kindChange), upper(key(kindChange)), func(k, _ []byte) (bool, error) {
-		at = bigEndian(k[1:])
-		return false, nil
-	})
-	return at, err
+	n, err := v.number(changesFrom())
+	return uint64(n), err
 }
 
 // Eligible is who may sit on an item's jury now; see the rule in apply.

@@ -29,7 +29,18 @@ type cluster struct {
 // newCluster starts n nodes that form a site.
 func newCluster(t testing.TB, n int, change func(i int, c *Config)) *cluster {
 	t.Helper()
-	c := &cluster{t: t, nodes: make([]*testNode, n), fs: make([]vfs.FS, n), addrs: make([]string, n), change: change}
+	return startCluster(t, n, nil, change)
+}
+
+// newFaultyCluster is newCluster over a network that the test can disturb.
+func newFaultyCluster(t testing.TB, n int, change func(i int, c *Config)) *cluster {
+	t.Helper()
+	return startCluster(t, n, newFaultNet(), change)
+}
+
+func startCluster(t testing.TB, n int, net *faultNet, change func(i int, c *Config)) *cluster {
+	t.Helper()
+	c := &cluster{t: t, nodes: make([]*testNode, n), fs: make([]vfs.FS, n), addrs: make([]string, n), net: net, change: change}
 	for i := range n {
 		c.fs[i] = vfs.NewMem()
 		c.addrs[i] = freeAddr(t)
@@ -105,6 +116,21 @@ func (c *cluster) leader() int {
 		return false
 	})
 	return leader
+}
+
+// leaderBut waits until a node other than old leads.
+func (c *cluster) leaderBut(old int) int {
+	c.t.Helper()
+	next := -1
+	c.eventually("the next leader", func() bool {
+		for i, n := range c.nodes {
+			if i != old && n != nil && n.IsLeader() {
+				next = i
+			}
+		}
+		return next >= 0
+	})
+	return next
 }
 
 // follower returns a node that is up and does not lead.
@@ -405,18 +431,35 @@ func (c *cluster) noCopies() bool {
 	return true
 }
 
+// TestInstalledNodeGoesOn keeps some entries in every log, so that a node that
+// got files has an old log that ends before them.
+func TestInstalledNodeGoesOn(t *testing.T) {
+	c := newCluster(t, 3, func(_ int, cfg *Config) { cfg.TrailingEntries = 8 })
+	behind := c.follower()
+	c.incs(c.leader(), 20)
+	if err := c.nodes[behind].Barrier(testContext(t)); err != nil {
+		t.Fatal(err)
+	}
+	c.stop(behind)
+	leader := c.leader()
+	c.incs(leader, 100)
+	c.compactNow(leader)
+	n := c.start(behind)
+	c.equalStates()
+	c.incs(c.leader(), 5)
+	c.equalStates()
+	if n.kv.gen == 1 {
+		t.Error("the state came from the log: nothing was installed")
+	}
+	if got := metricValue(t, n.metrics.restarts); got != 0 {
+		t.Errorf("restarts of raft: got %v, want 0", got)
+	}
+}
+
 // TestRestoreLoopIsBroken is hashicorp/raft issue 697: an old leader with a
 // long uncommitted tail gets a snapshot that ends before the tail's end.
 func TestRestoreLoopIsBroken(t *testing.T) {
-	c := &cluster{t: t, nodes: make([]*testNode, 3), fs: make([]vfs.FS, 3), addrs: make([]string, 3), net: newFaultNet()}
-	c.change = func(_ int, cfg *Config) { cfg.TrailingEntries = -1 }
-	for i := range 3 {
-		c.fs[i], c.addrs[i] = vfs.NewMem(), freeAddr(t)
-	}
-	for i := range 3 {
-		c.start(i)
-	}
-	t.Cleanup(c.close)
+	c := newFaultyCluster(t, 3, func(_ int, cfg *Config) { cfg.TrailingEntries = -1 })
 	old := c.leader()
 	c.incs(old, 5)
 	c.net.isolate(c.addrs[old])
@@ -429,15 +472,7 @@ func TestRestoreLoopIsBroken(t *testing.T) {
 	}
 	tail := c.nodes[old]
 	c.eventually("the tail", func() bool { _, last := logBounds(t, tail); return last >= 100 })
-	next := -1
-	c.eventually("the next leader", func() bool {
-		for i, n := range c.nodes {
-			if i != old && n.IsLeader() {
-				next = i
-			}
-		}
-		return next >= 0
-	})
+	next := c.leaderBut(old)
 	c.incs(next, 5)
 	c.compactNow(next)
 	c.net.heal()

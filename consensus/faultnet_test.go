@@ -76,3 +76,10 @@ func (f *faultNet) heal() {
 	clear(f.isolated)
 	f.lose, f.repeat, f.maxDelay = 0, 0, 0
 }
+
+// degrade loses, repeats and delays everywhere.
+func (f *faultNet) degrade(lose, repeat float64, maxDelay time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.lose, f.repeat, f.maxDelay = lose, repeat, maxDelay
+}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/hashicorp/raft"
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 func TestProposeAndRead(t *testing.T) {
@@ -346,5 +347,32 @@ func TestRunnerCutsBatches(t *testing.T) {
 	}
 	if index, term := sm.Applied(); index != 8 || term != 2 || r.applied.Load() != 8 {
 		t.Errorf("applied: got %d, %d", index, term)
+	}
+}
+
+func TestCollectors(t *testing.T) {
+	n := startNode(t, vfs.NewMem(), nil)
+	n.do(kvCommand{Op: "inc", Key: "n"})
+	registry := prometheus.NewPedanticRegistry()
+	for _, c := range n.Collectors() {
+		if err := registry.Register(c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() == "cairn_raft_leader" && f.GetMetric()[0].GetGauge().GetValue() != 1 {
+			t.Error("cairn_raft_leader is not 1 on the leader")
+		}
+	}
+	if len(families) < 15 {
+		t.Errorf("families: got %d", len(families))
+	}
+	n.close()
+	if _, err := registry.Gather(); err != nil {
+		t.Errorf("gather after close: %v", err)
 	}
 }

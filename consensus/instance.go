@@ -1,6 +1,7 @@
 package consensus
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 
@@ -44,7 +45,11 @@ func (g *Group) raftConfig() *raft.Config {
 func (g *Group) startInstance() (*instance, error) {
 	cfg := g.raftConfig()
 	trans := g.newTransport()
-	if err := g.bootstrapAlone(cfg, trans); err != nil {
+	err := g.forgetHalfBootstrap()
+	if err == nil {
+		err = g.bootstrapAlone(cfg, trans)
+	}
+	if err != nil {
 		_ = trans.close()
 		return nil, err
 	}
@@ -57,6 +62,28 @@ func (g *Group) startInstance() (*instance, error) {
 	in.loops.Go(func() { g.watchLeader(in) })
 	return in, nil
 }
+
+// forgetHalfBootstrap undoes a bootstrap that a crash interrupted. Raft first
+// stores term 1 and then the configuration; with only the former it takes the
+// folder for one in use and waits for ever. Nothing else leaves term 1 behind
+// without an entry: the first election has term 2.
+func (g *Group) forgetHalfBootstrap() error {
+	last, err := g.store.LastIndex()
+	if err != nil || last > 0 || g.snaps.latest() != nil {
+		return err
+	}
+	term, err := g.store.GetUint64(raftTermKey)
+	if errors.Is(err, errNotFound) || err == nil && term != 1 {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read term: %w", err)
+	}
+	return g.store.remove(stableKey(raftTermKey))
+}
+
+// raftTermKey is the name under which raft keeps its term.
+var raftTermKey = []byte("CurrentTerm")
 
 // bootstrapAlone writes the first configuration with this node as only member,
 // if that is what the operator asked for and there is nothing in Dir yet.

@@ -71,7 +71,7 @@ func (g *Group) promote(in *instance) {
 			continue
 		}
 		report, ok := g.reports.fresh(string(s.ID), 3*g.reportInterval())
-		if !ok || report.Applied+promoteLag < in.raft.CommitIndex() {
+		if !ok || report.Halted || report.Applied+promoteLag < in.raft.CommitIndex() {
 			continue
 		}
 		g.log.Info("node has caught up and gets a vote", "id", string(s.ID))

@@ -1,6 +1,12 @@
 package consensus
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/hashicorp/raft"
+	"github.com/prometheus/client_golang/prometheus"
+)
 
 // metrics are the instruments of one group. They exist from Open on and are
 // exported by Group.Collectors.
@@ -70,5 +76,38 @@ func (g *Group) Collectors() []prometheus.Collector {
 			return float64(s.Commit - min(s.Commit, s.Applied))
 		}),
 		gauge("disk_used_ratio", "Used share of the disk that holds the log, 0 to 1.", g.disk.usedRatio),
+		gauge("oldest_entry_age_seconds", "Age of the oldest entry in the log; a follower away for longer needs files.", g.store.oldestAge),
+		gauge("log_l0_files", "Files in level 0 of the log database.", func() float64 {
+			return g.store.database(func(m *pebble.Metrics) float64 { return float64(m.Levels[0].TablesCount) })
+		}),
+		gauge("log_compaction_debt_bytes", "Bytes the log database still has to compact.", func() float64 {
+			return g.store.database(func(m *pebble.Metrics) float64 { return float64(m.Compact.EstimatedDebt) })
+		}),
+		gauge("log_disk_bytes", "Size of the log database on disk.", func() float64 {
+			return g.store.database(func(m *pebble.Metrics) float64 { return float64(m.DiskSpaceUsage()) })
+		}),
 	}
+}
+
+// oldestAge is the age in seconds of the oldest entry, 0 for an empty log.
+func (s *logStore) oldestAge() float64 {
+	first, err := s.FirstIndex()
+	if err != nil || first == 0 {
+		return 0
+	}
+	var e raft.Log
+	if err := s.GetLog(first, &e); err != nil || e.AppendedAt.IsZero() {
+		return 0
+	}
+	return time.Since(e.AppendedAt).Seconds()
+}
+
+// database reads one of Pebble's figures, 0 once the store is closed.
+func (s *logStore) database(read func(*pebble.Metrics) float64) float64 {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.closed {
+		return 0
+	}
+	return read(s.db.Metrics())
 }

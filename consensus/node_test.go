@@ -46,10 +46,11 @@ func openNode(t testing.TB, fs vfs.FS, change func(*Config)) (*testNode, error) 
 	if err != nil {
 		t.Fatal(err)
 	}
+	sm.skipDedupe = testMutation() == mutationNoDedupe
 	cfg := Config{
 		Dir: "raft", PeerAddr: "127.0.0.1:0", BootstrapExpect: 1, PeerInsecure: true,
 		Logger: testLogger(), HeartbeatTimeout: 200 * time.Millisecond, fs: fs,
-		OnFatal: func(err error) { panic(err) },
+		OnFatal: func(err error) { panic(err) }, broken: testMutation(),
 	}
 	if change != nil {
 		change(&cfg)

@@ -1,0 +1,158 @@
+package consensus
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/hashicorp/raft"
+)
+
+// TestHalfBootstrap finds what a crash leaves between raft's two writes.
+func TestHalfBootstrap(t *testing.T) {
+	fs := vfs.NewMem()
+	s, err := openLogStore(fs.PathJoin("raft", "log"), fs, pebbleLogger{out: testLogger()}, newMetrics())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(s.SetUint64(raftTermKey, 1), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	startNode(t, fs, nil).do(kvCommand{Op: "inc", Key: "n"})
+}
+
+// TestNonvoterDoesNotConfirmTheLeader cuts a leader off together with a node
+// that has no vote. Raft's own check counts that node's answer.
+func TestNonvoterDoesNotConfirmTheLeader(t *testing.T) {
+	c := newFaultyCluster(t, 2, func(_ int, cfg *Config) { cfg.LeaseTimeout = cfg.HeartbeatTimeout })
+	leader := c.leader()
+	l := c.nodes[leader]
+	c.incs(leader, promoteLag+10)
+	third := freeAddr(t)
+	// A node that cannot apply stays behind and gets no vote.
+	n := startNode(t, vfs.NewMem(), func(cfg *Config) {
+		cfg.PeerAddr, cfg.Join, cfg.BootstrapExpect, cfg.faults = third, c.addrs, 0, c.net.node(third)
+	})
+	n.run.halt(errors.New("test"))
+	c.eventually("the third node", func() bool { return len(l.Status().Nodes) == 3 })
+	if voters := votersOf(l); voters != 2 {
+		t.Fatalf("voters: got %d, want 2", voters)
+	}
+	r := l.inst.Load().raft
+	term := r.CurrentTerm()
+	if err := l.confirmLeader(testContext(t), r, term); err != nil {
+		t.Fatalf("connected leader: %v", err)
+	}
+	c.net.isolate(c.addrs[1-leader])
+	if err := l.confirmLeader(testContext(t), r, term); err == nil {
+		t.Error("the leader was confirmed without a second voter")
+	}
+	t.Logf("raft's own check says: %v", r.VerifyLeader().Error())
+}
+
+func TestLeaderWithASlowClockHandsOver(t *testing.T) {
+	c := newCluster(t, 3, nil)
+	leader := c.leader()
+	n := c.nodes[leader]
+	n.do(kvCommand{Op: "inc", Key: "n"})
+	n.checkFitToLead(time.Now().Add(-maxClockLag + 5*time.Second))
+	if !n.IsLeader() {
+		t.Fatal("handed over within the tolerance")
+	}
+	n.checkFitToLead(time.Now().Add(-maxClockLag - 5*time.Second))
+	c.leaderBut(leader)
+}
+
+func TestHaltedLeaderHandsOver(t *testing.T) {
+	c := newCluster(t, 3, nil)
+	leader := c.leader()
+	c.nodes[leader].run.halt(errors.New("test"))
+	c.nodes[leader].checkHealth(time.Now())
+	next := c.leaderBut(leader)
+	c.incs(next, 3)
+}
+
+// TestGateWaitsForHeartbeats is hashicorp/raft issue 717: no heartbeat may be
+// served once the stores are about to close.
+func TestGateWaitsForHeartbeats(t *testing.T) {
+	var g gate
+	inside, leave := make(chan struct{}), make(chan struct{})
+	var served atomic.Bool
+	go g.pass(func() {
+		close(inside)
+		<-leave
+		served.Store(true)
+	})
+	<-inside
+	shut := make(chan bool)
+	go func() {
+		g.shut()
+		shut <- served.Load()
+	}()
+	close(leave)
+	if !<-shut {
+		t.Error("the gate closed while a heartbeat was served")
+	}
+	if g.pass(func() { t.Error("served behind the gate") }) {
+		t.Error("the gate is open after it was shut")
+	}
+}
+
+// TestCloseUnderHeartbeats closes followers while the leader is busy.
+func TestCloseUnderHeartbeats(t *testing.T) {
+	c := newCluster(t, 3, func(_ int, cfg *Config) { cfg.HeartbeatTimeout = 50 * time.Millisecond })
+	ctx, cancel := context.WithCancel(testContext(t))
+	done := make(chan struct{})
+	leader := c.leader()
+	go func() {
+		defer close(done)
+		for ctx.Err() == nil {
+			_, _ = c.nodes[leader].Propose(ctx, kvCommand{Op: "inc", Key: "n"}.encode())
+		}
+	}()
+	for range 3 {
+		for i := range c.nodes {
+			if i != leader {
+				c.stop(i)
+				c.start(i)
+			}
+		}
+	}
+	cancel()
+	<-done
+	c.equalStates()
+}
+
+// TestRaftForgetsMembersWithRestoreCommittedLogs shows why that option is off.
+func TestRaftForgetsMembersWithRestoreCommittedLogs(t *testing.T) {
+	fs := vfs.NewMem()
+	n := startNode(t, fs, nil)
+	n.do(kvCommand{Op: "inc", Key: "n"})
+	cfg := n.raftConfig()
+	n.close()
+	s, err := openLogStore(fs.PathJoin("raft", "log"), fs, pebbleLogger{out: testLogger()}, newMetrics())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	cfg.RestoreCommittedLogs = true
+	_, trans := raft.NewInmemTransport("")
+	got, err := raft.GetConfiguration(cfg, nopFSM{}, committedStore{s}, s, raft.NewInmemSnapshotStore(), trans)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Servers) > 0 {
+		t.Errorf("raft keeps its members now: %v. RestoreCommittedLogs can be switched on", got.Servers)
+	}
+}
+
+// committedStore says that everything stored is committed.
+type committedStore struct{ *logStore }
+
+func (committedStore) StageCommitIndex(uint64) error     { return nil }
+func (s committedStore) GetCommitIndex() (uint64, error) { return s.LastIndex() }
+
+type nopFSM struct{ raft.FSM }

@@ -112,7 +112,15 @@ func (s *scene) differences() (positive, negative []contrasted) {
 	return distinctive(positive, maxPositive), distinctive(negative, maxNegative)
 }
 
+// weigh returns every feature with its log-odds, the most one-sided first. It counts once and remembers.
 func (s *scene) weigh() []contrasted {
+	if s.weighed == nil {
+		s.weighed = s.count()
+	}
+	return s.weighed
+}
+
+func (s *scene) count() []contrasted {
 	byKey := make(map[string]*contrasted)
 	attempts := append(slices.Clone(s.successes), s.failures...)
 	for i, t := range attempts {

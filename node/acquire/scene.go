@@ -15,6 +15,7 @@ type scene struct {
 	successes []trail // by attempt number
 	failures  []trail
 	best      *trail // the success with the best plan; nil when nothing succeeded
+	weighed   []contrasted
 }
 
 // newScene renders all attempts with a reward. Values are bound in the order best plan, other successes, failures, so that

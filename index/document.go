@@ -59,6 +59,11 @@ func (d Doc) checked() ([]embed.Vector, error) {
 		if p, ok := embed.ProfileOf(v.Embedder); ok && p.Dims != len(v.Values) {
 			return nil, fmt.Errorf("document %q, vector %d: %w: %d values, want %d", d.ID, i, ErrDocument, len(v.Values), p.Dims)
 		}
+		for _, other := range units[:i] {
+			if other.Embedder == v.Embedder && len(other.Values) != len(v.Values) {
+				return nil, fmt.Errorf("document %q, vector %d: %w: %d values beside %d", d.ID, i, ErrDocument, len(v.Values), len(other.Values))
+			}
+		}
 		units[i] = unit
 	}
 	return units, nil

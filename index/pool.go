@@ -57,6 +57,10 @@ func (p *Pool) Put(d Doc) error {
 	if err != nil {
 		return err
 	}
+	terms, err := keyword.Analyse(d.keywords())
+	if err != nil {
+		return fmt.Errorf("document %q: %w: %w", d.ID, ErrDocument, err)
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for i, v := range units {
@@ -68,12 +72,7 @@ func (p *Pool) Put(d Doc) error {
 	if !known {
 		doc = p.numberLocked()
 	}
-	if err := p.keywords.Put(doc, d.keywords()); err != nil {
-		if !known {
-			p.free = append(p.free, doc)
-		}
-		return fmt.Errorf("document %q: %w: %w", d.ID, ErrDocument, err)
-	}
+	p.keywords.PutTerms(doc, terms)
 	p.dropRowsLocked(doc)
 	r := record{id: d.ID, fields: append([]Field(nil), d.Fields...), meta: d.Meta, rows: make([]rowRef, len(units))}
 	for i, v := range units {

@@ -232,6 +232,7 @@ func TestBadInput(t *testing.T) {
 	for name, d := range map[string]Doc{
 		"no id":        {Fields: text("x")},
 		"many vectors": {ID: "x", Vectors: make([]embed.Vector, MaxVectors+1)},
+		"two sizes":    {ID: "x", Vectors: []embed.Vector{{Embedder: "new", Values: []float32{1}}, {Embedder: "new", Values: []float32{0, 1}}}},
 		"weight":       {ID: "x", Fields: []Field{{Text: "x", Weight: -1}}},
 	} {
 		if err := p.Put(d); !errors.Is(err, ErrDocument) {

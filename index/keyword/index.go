@@ -63,12 +63,30 @@ func (x *Index) Len() int {
 	return x.live
 }
 
+// Terms are the counted terms of a document, made by Analyse outside of any lock.
+type Terms struct {
+	counts []termCount
+	length float64
+}
+
+// Analyse tokenizes and counts fields. It returns ErrWeight for a weight that is not usable.
+func Analyse(fields []Field) (Terms, error) {
+	counts, length, err := count(fields)
+	return Terms{counts, length}, err
+}
+
 // Put indexes fields under number doc and replaces what was there. The document can be found when Put returns.
 func (x *Index) Put(doc uint32, fields []Field) error {
-	counts, length, err := count(fields)
+	terms, err := Analyse(fields)
 	if err != nil {
 		return fmt.Errorf("put document %d: %w", doc, err)
 	}
+	x.PutTerms(doc, terms)
+	return nil
+}
+
+// PutTerms is Put for fields that were analysed before.
+func (x *Index) PutTerms(doc uint32, terms Terms) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.deleteLocked(doc)
@@ -76,26 +94,23 @@ func (x *Index) Put(doc uint32, fields []Field) error {
 		x.docs = append(x.docs, make([]document, int(doc)+1-len(x.docs))...)
 		x.lengths = append(x.lengths, make([]float32, int(doc)+1-len(x.lengths))...)
 	}
-	d := document{terms: make([]uint32, 0, len(counts)), count: make([]float32, 0, len(counts)), live: true}
-	for _, c := range counts {
-		d.terms = append(d.terms, x.termLocked(c.term))
+	type entry struct {
+		term  uint32
+		count float32
 	}
-	order := make([]int, len(counts))
-	for i := range order {
-		order[i] = i
+	entries := make([]entry, len(terms.counts))
+	for i, c := range terms.counts {
+		entries[i] = entry{x.termLocked(c.term), float32(c.n)}
 	}
-	slices.SortFunc(order, func(i, j int) int { return int(d.terms[i]) - int(d.terms[j]) })
-	sorted := make([]uint32, len(order))
-	for i, at := range order {
-		sorted[i] = d.terms[at]
-		d.count = append(d.count, float32(counts[at].n))
-		x.postings[sorted[i]].insert(doc, d.count[i])
+	slices.SortFunc(entries, func(a, b entry) int { return int(a.term) - int(b.term) })
+	d := document{terms: make([]uint32, len(entries)), count: make([]float32, len(entries)), live: true}
+	for i, e := range entries {
+		d.terms[i], d.count[i] = e.term, e.count
+		x.postings[e.term].insert(doc, e.count)
 	}
-	d.terms = sorted
-	x.docs[doc], x.lengths[doc] = d, float32(length)
+	x.docs[doc], x.lengths[doc] = d, float32(terms.length)
 	x.live++
 	x.length += float64(x.lengths[doc])
-	return nil
 }
 
 // Delete removes a document and reports whether it was there.

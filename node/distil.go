@@ -20,7 +20,6 @@ import (
 const (
 	distilAttempts = 16 // the newest of a group
 	mergeNearest   = 5  // neighbours that are looked at for a merge
-	nearDuplicate  = 900_000
 )
 
 // distil turns a group into experiences: lenses, gate, judge, dedupe, in this order, so that nothing is embedded that the
@@ -308,8 +307,8 @@ func unpack(v store.Vector) embed.Vector {
 	return embed.Vector{Embedder: v.Embedder, Values: v.Values()}
 }
 
-// duplicate looks for an experience of the pool that says the same: token sets or both vectors are close, and no veto
-// speaks against a merge. nearest is the highest cosine of contents on the common scale.
+// duplicate looks for an experience of the pool that says the same. nearest is the highest cosine of contents on the common
+// scale.
 func (n *Node) duplicate(pool poolKey, e *store.Experience, vectors []embed.Vector) (nearest float64, into *store.Experience) {
 	if len(vectors) != 2 {
 		return 0, nil
@@ -321,14 +320,10 @@ func (n *Node) duplicate(pool poolKey, e *store.Experience, vectors []embed.Vect
 	live := func(x *store.Experience) bool {
 		return x.ID != e.ID && (!x.Shared() || x.Status == federation.StatusPromoted)
 	}
-	tokens := federation.TokenSet(e.Scenario + "\n" + e.Content)
 	for _, near := range n.index.nearest(pool, vectors[1], 1, mergeNearest, live) {
 		nearest = max(nearest, profile.Common(near.Cosine))
-		other := near.exp
-		close := federation.Jaccard(tokens, federation.TokenSet(other.Scenario+"\n"+other.Content)) >= nearDuplicate ||
-			near.Cosine >= profile.Duplicate && n.index.cosineAt(pool, other.ID, 0, vectors[0]) >= profile.Duplicate
-		if close && into == nil && len(federation.Vetoes(side(e), side(other))) == 0 {
-			into = other
+		if into == nil && acquire.Duplicate(side(e), side(near.exp), n.index.cosineAt(pool, near.exp.ID, 0, vectors[0]), near.Cosine, profile) {
+			into = near.exp
 		}
 	}
 	return nearest, into

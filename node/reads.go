@@ -4,6 +4,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/binary"
+	"hash/crc32"
+	"slices"
 	"strings"
 	"time"
 
@@ -112,11 +115,11 @@ func checkPage(p api.Page) (page, error) {
 		return out, api.Invalid("query.limit", "must be 1..500", p.Limit)
 	}
 	if p.Cursor != "" {
-		data, err := base64.RawURLEncoding.DecodeString(p.Cursor)
-		if err != nil || len(data) == 0 || len(data) > 256 {
+		after, ok := openCursor(p.Cursor)
+		if !ok {
 			return out, api.Invalid("query.cursor", "is not a cursor of this list", clip(p.Cursor))
 		}
-		out.after = data
+		out.after = after
 	}
 	return out, nil
 }
@@ -137,7 +140,7 @@ func collect[R, T any](p page, visit func(after []byte, fn func(suffix []byte, r
 			return true
 		}
 		if len(out.Items) == p.limit {
-			next := base64.RawURLEncoding.EncodeToString(last)
+			next := sealCursor(last)
 			out.NextCursor = &next
 			return false
 		}
@@ -149,4 +152,22 @@ func collect[R, T any](p page, visit func(after []byte, fn func(suffix []byte, r
 		err = failed
 	}
 	return out, err
+}
+
+// A cursor is the last key's suffix with a checksum, so that text that never was one is refused instead of read as a place.
+func sealCursor(suffix []byte) string {
+	return base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint32(slices.Clone(suffix), cursorSum(suffix)))
+}
+
+func openCursor(s string) ([]byte, bool) {
+	data, err := base64.RawURLEncoding.DecodeString(s)
+	if err != nil || len(data) <= 4 || len(data) > 256 {
+		return nil, false
+	}
+	suffix, sum := data[:len(data)-4], binary.BigEndian.Uint32(data[len(data)-4:])
+	return suffix, sum == cursorSum(suffix)
+}
+
+func cursorSum(suffix []byte) uint32 {
+	return crc32.ChecksumIEEE(append([]byte("cairn.cursor.v1"), suffix...))
 }

@@ -254,6 +254,7 @@ func TestBadInputIsNamed(t *testing.T) {
 		{"body.pools[0]", second(s.node.Recall(ctx, ann, api.RecallRequest{Task: task, Pools: []string{"*"}}))},
 		{"query.limit", second(s.node.Experiences(ctx, ann, api.ListFilter{Page: api.Page{Limit: -1}}))},
 		{"query.cursor", second(s.node.Experiences(ctx, ann, api.ListFilter{Page: api.Page{Cursor: "!"}}))},
+		{"query.cursor", second(s.node.Experiences(ctx, ann, api.ListFilter{Page: api.Page{Cursor: "garbage"}}))},
 		{"query.agent", second(s.node.Experiences(ctx, s.admin, api.ListFilter{Agent: "*"}))},
 		{"body.id", second(s.node.CreateAgent(ctx, s.admin, api.CreateAgent{ID: "*"}, api.Write{}))},
 		{"path.id", second(s.node.Experience(ctx, ann, "../x"))},
@@ -368,5 +369,35 @@ func TestNamespacesAreApart(t *testing.T) {
 	list, err := s.node.Experiences(ctx, foreignAdmin, api.ListFilter{})
 	if err != nil || len(list.Items) != 0 {
 		t.Errorf("another namespace lists %d items, %v", len(list.Items), err)
+	}
+}
+
+func TestListsArePaged(t *testing.T) {
+	s := newSite(t)
+	ann := s.agent("ann-1", "ann")
+	want := map[string]bool{}
+	for i := range 7 {
+		want[s.add(ann, lesson(i), api.Write{}).Value.ID] = true
+	}
+	cursor, pages := "", 0
+	for {
+		list, err := s.node.Experiences(context.Background(), ann, api.ListFilter{Pool: "own", Page: api.Page{Limit: 3, Cursor: cursor}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages++
+		for _, e := range list.Items {
+			if !want[e.ID] {
+				t.Errorf("page %d has %s, unknown or seen before", pages, e.ID)
+			}
+			delete(want, e.ID)
+		}
+		if list.NextCursor == nil {
+			break
+		}
+		cursor = *list.NextCursor
+	}
+	if pages != 3 || len(want) != 0 {
+		t.Errorf("%d pages, %d items missing", pages, len(want))
 	}
 }

@@ -47,7 +47,7 @@ type FilterParams struct {
 	TaskType string  `query:"task_type" maxLength:"64" pattern:"^[A-Za-z0-9._-]+$"`
 	Agent    string  `query:"agent" pattern:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$" doc:"Author"`
 	Kind     string  `query:"kind" enum:"success,failure,contrast,tool_use,reflection,caution,direct"`
-	Status   string  `query:"status" enum:"active,buffered,candidate,promoted,dormant,held,quarantined,archived,revoked,superseded"`
+	Status   string  `query:"status" enum:"active,buffered,candidate,promoted,demoted,dormant,held,quarantined,archived,revoked,superseded"`
 	Tool     string  `query:"tool" maxLength:"128"`
 	MinTrust float64 `query:"min_trust" minimum:"0" maximum:"1"`
 	Q        string  `query:"q" maxLength:"1000" doc:"Words"`

@@ -2,6 +2,7 @@ package consensus
 
 import (
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -18,27 +19,9 @@ func BenchmarkPropose(b *testing.B) {
 			if err := n.Barrier(ctx); err != nil {
 				b.Fatal(err)
 			}
-			command := kvCommand{Op: "set", Key: "k", Value: string(make([]byte, 2<<10))}.encode()
-			var left atomic.Int64
-			left.Store(int64(b.N))
+			command := kvCommand{Op: "set", Key: "k", Value: strings.Repeat("x", 2<<10)}.encode()
 			b.ResetTimer()
-			done := make(chan error, parallel)
-			for range parallel {
-				go func() {
-					for left.Add(-1) >= 0 {
-						if _, err := n.Propose(ctx, command); err != nil {
-							done <- err
-							return
-						}
-					}
-					done <- nil
-				}()
-			}
-			for range parallel {
-				if err := <-done; err != nil {
-					b.Fatal(err)
-				}
-			}
+			inParallel(b, parallel, func() error { _, err := n.Propose(ctx, command); return err })
 		})
 	}
 }
@@ -96,4 +79,54 @@ func openBenchStore(b *testing.B) *logStore {
 		}
 	})
 	return s
+}
+
+// BenchmarkCluster is three nodes with 2 KB commands on a real disk, written
+// through the leader and through a follower, and read linearly at a follower.
+func BenchmarkCluster(b *testing.B) {
+	command := kvCommand{Op: "set", Key: "k", Value: strings.Repeat("x", 2<<10)}.encode()
+	for _, clients := range []int{1, 64} {
+		c := newCluster(b, 3, func(_ int, cfg *Config) {
+			cfg.Dir, cfg.fs = b.TempDir(), vfs.Default
+			cfg.HeartbeatTimeout, cfg.LeaseTimeout = 0, 0
+		})
+		leader, follower := c.nodes[c.leader()], c.nodes[c.follower()]
+		ctx := testContext(b)
+		b.Run(fmt.Sprintf("write/leader/clients=%d", clients), func(b *testing.B) {
+			inParallel(b, clients, func() error { _, err := leader.Propose(ctx, command); return err })
+		})
+		b.Run(fmt.Sprintf("write/follower/clients=%d", clients), func(b *testing.B) {
+			inParallel(b, clients, func() error { _, err := follower.Propose(ctx, command); return err })
+		})
+		b.Run(fmt.Sprintf("read/leader/clients=%d", clients), func(b *testing.B) {
+			inParallel(b, clients, func() error { return leader.Barrier(ctx) })
+		})
+		b.Run(fmt.Sprintf("read/follower/clients=%d", clients), func(b *testing.B) {
+			inParallel(b, clients, func() error { return follower.Barrier(ctx) })
+		})
+		c.close()
+	}
+}
+
+// inParallel runs op b.N times, shared among clients.
+func inParallel(b *testing.B, clients int, op func() error) {
+	var left atomic.Int64
+	left.Store(int64(b.N))
+	done := make(chan error, clients)
+	for range clients {
+		go func() {
+			for left.Add(-1) >= 0 {
+				if err := op(); err != nil {
+					done <- err
+					return
+				}
+			}
+			done <- nil
+		}()
+	}
+	for range clients {
+		if err := <-done; err != nil {
+			b.Fatal(err)
+		}
+	}
 }

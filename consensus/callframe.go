@@ -64,6 +64,7 @@ const (
 	methodJoin
 	methodRemove
 	methodTransfer
+	methodCommit
 )
 
 // Statuses of an answer. An answer other than statusOK has a text as body.

@@ -118,6 +118,8 @@ func (g *Group) answerCall(ctx context.Context, from string, method byte, body [
 		return nil, g.removeHere(ctx, string(body))
 	case methodTransfer:
 		return nil, g.transferHere(ctx, string(body))
+	case methodCommit:
+		return g.answerCommit()
 	default:
 		return nil, fmt.Errorf("unknown method %d", method)
 	}

@@ -40,6 +40,7 @@ type Group struct {
 	bytes    *byteGate
 	reads    readRounds
 	reports  reports
+	hurrier  hurrier
 
 	instMu        sync.Mutex // held while inst is replaced
 	inst          atomic.Pointer[instance]
@@ -93,6 +94,7 @@ func Open(ctx context.Context, cfg Config, sm StateMachine) (*Group, error) {
 		disk:  &diskWatch{fs: cfg.fs, dir: cfg.Dir, percent: cfg.StorageFullPercent},
 		bytes: &byteGate{capacity: maxBatchBytes},
 		stop:  make(chan struct{}), removedCh: make(chan struct{}),
+		hurrier: hurrier{wake: make(chan struct{}, 1)},
 	}
 	if err := g.openStores(sm); err != nil {
 		return nil, err
@@ -247,8 +249,9 @@ func (g *Group) start(ctx context.Context) error {
 	g.loops.Go(g.watchHealth)
 	g.loops.Go(g.announce)
 	g.loops.Go(g.exchangeReports)
+	g.loops.Go(g.hurry)
 	if in.aloneInSite(raft.ServerID(g.id)) {
-		g.loops.Go(func() { g.electNow(in) })
+		g.electNow(in)
 	}
 	return ctx.Err()
 }

@@ -133,16 +133,11 @@ func (in *instance) aloneInSite(id raft.ServerID) bool {
 // electNow starts an election at once instead of after the silence that a
 // follower has to wait for: nobody else could lead.
 func (g *Group) electNow(in *instance) {
-	id := raft.ServerID(g.id)
-	req := &raft.TimeoutNowRequest{RPCHeader: raft.RPCHeader{
+	in.trans.inject(&raft.TimeoutNowRequest{RPCHeader: raft.RPCHeader{
 		ProtocolVersion: raft.ProtocolVersionMax,
-		ID:              []byte(id),
+		ID:              []byte(g.id),
 		Addr:            []byte(in.trans.LocalAddr()),
-	}}
-	target := in.trans.LocalAddr()
-	if err := in.trans.TimeoutNow(id, target, req, new(raft.TimeoutNowResponse)); err != nil {
-		g.log.Debug("early election", "error", err)
-	}
+	}})
 }
 
 // stopNow ends this run of raft and everything that belongs to it.

@@ -16,6 +16,9 @@ func (g *Group) Applied() uint64 { return g.run.applied.Load() }
 // WaitApplied returns once this node has applied index: the session read. It
 // returns ctx's error, ErrHalted or ErrClosed otherwise.
 func (g *Group) WaitApplied(ctx context.Context, index uint64) error {
+	if g.run.applied.Load() < index {
+		g.hurrier.want(index)
+	}
 	if err := g.run.waits.wait(ctx, index); err != nil {
 		return fmt.Errorf("wait for index %d: %w", index, err)
 	}

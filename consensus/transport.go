@@ -31,6 +31,9 @@ type transport struct {
 	addresses *addressBook
 	quit      context.Context
 	stop      context.CancelFunc
+	// requests is what raft reads: what peers send and what inject adds.
+	requests chan raft.RPC
+	pumped   sync.WaitGroup
 }
 
 // gate lets callers through until it is closed.
@@ -64,7 +67,10 @@ const raftTimeoutScale = 2
 
 func (g *Group) newTransport() *transport {
 	layer := newStreamLayer(g.mux)
-	t := &transport{layer: layer, fault: g.cfg.faults, sendState: g.sendState, addresses: g.addrs}
+	t := &transport{
+		layer: layer, fault: g.cfg.faults, sendState: g.sendState, addresses: g.addrs,
+		requests: make(chan raft.RPC),
+	}
 	t.quit, t.stop = context.WithCancel(context.Background())
 	t.NetworkTransport = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 		ServerAddressProvider:   g.addrs,
@@ -75,7 +81,37 @@ func (g *Group) newTransport() *transport {
 		MsgpackUseNewTimeFormat: true,
 	})
 	t.TimeoutScale = raftTimeoutScale
+	t.pumped.Go(t.pump)
 	return t
+}
+
+// Consumer implements raft.Transport.
+func (t *transport) Consumer() <-chan raft.RPC { return t.requests }
+
+// pump passes peers' requests on to raft.
+func (t *transport) pump() {
+	for {
+		select {
+		case rpc := <-t.NetworkTransport.Consumer():
+			t.pass(rpc)
+		case <-t.quit.Done():
+			return
+		}
+	}
+}
+
+func (t *transport) pass(rpc raft.RPC) {
+	select {
+	case t.requests <- rpc:
+	case <-t.quit.Done():
+		rpc.Respond(nil, errGateClosed)
+	}
+}
+
+// inject gives raft a request of this node's own and does not wait for the
+// answer.
+func (t *transport) inject(command any) {
+	t.pass(raft.RPC{Command: command, RespChan: make(chan raft.RPCResponse, 1)})
 }
 
 // SetHeartbeatHandler implements raft.Transport.
@@ -185,6 +221,7 @@ func (t *transport) close() error {
 	t.shut()
 	err := t.NetworkTransport.Close()
 	t.CloseStreams()
+	t.pumped.Wait()
 	return err
 }
 

@@ -29,6 +29,7 @@ func applyReceipts(t *txn, b *Receipts) (any, *Reject) {
 		if !ok || r.Recall == (ID{}) {
 			continue // removed meanwhile
 		}
+		t.confirmTold(agent.Number, r.Withdrawn)
 		var row Receipt
 		if t.get(t.receiptKey(agent.Number, r.Recall), &row) {
 			t.completeReceipt(&agent, &row, r)

@@ -295,9 +295,23 @@ func applyPromote(t *txn, b *Promote) (any, *Reject) {
 		}
 		return Promoted{Reason: d.Reasons[0]}, nil
 	}
+	if t.ns.Settings.Approval == "manual" {
+		return t.await(e, d), nil
+	}
 	t.putDecision(e, d)
 	t.promote(e, d)
 	return Promoted{Decision: d.ID, Done: true}, nil
+}
+
+// await leaves a decision to a curator, once for an item.
+func (t *txn) await(e *Experience, d *Decision) Promoted {
+	if e.Pending == (ID{}) {
+		d.Status = DecisionPending
+		t.putDecision(e, d)
+		e.Pending, e.Blocked = d.ID, "approval"
+		t.touch(e)
+	}
+	return Promoted{Decision: e.Pending, Reason: "approval"}
 }
 
 // decide evaluates the rule on what stands now.

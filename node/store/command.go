@@ -41,6 +41,9 @@ const (
 	KindNominate          Kind = 41
 	KindPromote           Kind = 42
 	KindReplaceJuror      Kind = 43
+	KindCurate            Kind = 44
+	KindFollowUp          Kind = 45
+	KindDecidePromotion   Kind = 46
 
 	KindLeaseJobs Kind = 50
 	KindFinishJob Kind = 51

@@ -52,6 +52,7 @@ const (
 	kindGiven       keyKind = 0x31 // ns, experience, recall id, agent number
 	kindShown       keyKind = 0x32 // ns, candidate, task group, juror
 	kindReceiptTime keyKind = 0x33 // time, ns, agent, recall id
+	kindWithdrawn   keyKind = 0x34 // ns, agent, experience -> Withdrawn
 
 	kindJury     keyKind = 0x40 // ns, experience -> Jury
 	kindAcc      keyKind = 0x41 // ns, experience, version, juror -> Accumulator

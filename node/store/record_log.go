@@ -8,6 +8,7 @@ const (
 	JobEmbed    = "embed"
 	JobReplace  = "replace-juror"
 	JobPurge    = "purge"
+	JobCurate   = "curate"
 )
 
 // Job states.

@@ -146,6 +146,10 @@ type Experience struct {
 	PromotedAt   int64                `cbor:"43,keyasint,omitempty"`
 	Blocked      string               `cbor:"44,keyasint,omitempty"` // why it was not nominated last time
 	GroupKey     string               `cbor:"45,keyasint,omitempty"`
+	Prior        federation.Status    `cbor:"46,keyasint,omitempty"` // of a held one: where it goes back to
+	HeldBy       ID                   `cbor:"47,keyasint"`           // whose hold or revocation closed it
+	Reason       string               `cbor:"48,keyasint,omitempty"` // the curator's words
+	Pending      ID                   `cbor:"49,keyasint"`           // the decision that waits for a curator
 }
 
 // Shared reports whether this is a copy on the shelf or in the meta-pool.

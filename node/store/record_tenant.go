@@ -23,6 +23,7 @@ type Settings struct {
 	PerDay       int                 `cbor:"5,keyasint,omitempty"`
 	PerOwner     int                 `cbor:"6,keyasint,omitempty"`
 	TaskTypes    map[string]TaskType `cbor:"7,keyasint,omitempty"`
+	Approval     string              `cbor:"8,keyasint,omitempty"` // auto, manual: a curator answers each promotion
 }
 
 // TaskType is what a namespace knows about one kind of task. Negative values mean not set.

@@ -31,6 +31,8 @@ type Receipt struct {
 	Success  bool          `cbor:"9,keyasint,omitempty"`
 	Evidence string        `cbor:"10,keyasint,omitempty"`
 	Note     string        `cbor:"11,keyasint,omitempty"`
+	// Withdrawn lists what this recall said was revoked since it was given.
+	Withdrawn []ID `cbor:"12,keyasint,omitempty"`
 }
 
 // Seat is one place of a jury: a principal, or an agent where the namespace has one principal.
@@ -105,6 +107,8 @@ type Decision struct {
 	Principal  string                `cbor:"15,keyasint"`
 	At         int64                 `cbor:"16,keyasint"`
 	Index      uint64                `cbor:"17,keyasint"`
+	By         string                `cbor:"18,keyasint,omitempty"` // curator that answered
+	Note       string                `cbor:"19,keyasint,omitempty"`
 }
 
 // AgentTally is an agent's record in one task type.

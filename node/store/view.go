@@ -378,6 +378,18 @@ func (v *View) GivenOf(ns *Namespace, id ID, after []byte, fn func(suffix []byte
 	})
 }
 
+// WithdrawnFrom visits what was revoked after an agent was given it.
+func (v *View) WithdrawnFrom(ns *Namespace, agent uint32, fn func(id ID, w *Withdrawn) bool) error {
+	return list(v, nsKey(kindWithdrawn, ns.Number).u32(agent), nil, func(suffix []byte, w *Withdrawn) bool {
+		return fn(lastID(suffix), w)
+	})
+}
+
+// WasWithdrawn reports whether an agent was given an experience that was revoked since.
+func (v *View) WasWithdrawn(ns *Namespace, agent uint32, id ID) (bool, error) {
+	return v.get(withdrawnKey(ns.Number, agent, id), new(Withdrawn))
+}
+
 // DecisionsOf visits the decisions of a namespace, newest first, before a suffix.
 func (v *View) DecisionsOf(ns *Namespace, before []byte, fn func(suffix []byte, d *Decision) bool) error {
 	prefix := nsKey(kindDecision, ns.Number)

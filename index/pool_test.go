@@ -102,6 +102,7 @@ func TestFloor(t *testing.T) {
 	}{
 		{"minilm: a keyword does not pass the floor, no vector does", Query{Text: "refund", Vector: en}, []string{"bare", "en-near", "zh-word"}},
 		{"e5: a keyword passes the floor", Query{Text: "refund", Vector: zh}, []string{"bare", "en-far", "zh-near", "zh-word"}},
+		{"e5: one keyword of many does not", Query{Text: "refund 预订 一张 桌子 明天 晚上 两个 人", Vector: zh}, []string{"bare", "en-far", "zh-near"}},
 		{"no text", Query{Vector: zh}, []string{"zh-near"}},
 		{"no vector", Query{Text: "refund"}, []string{"bare", "en-far", "zh-word"}},
 		{"nonsense", Query{Text: "qwxyz", Vector: unit(r, embed.MiniLM)}, []string{}},
@@ -138,6 +139,14 @@ func TestScore(t *testing.T) {
 	}
 	if want := h.Common + .5*h.Keyword; math.Abs(h.Score-want) > 1e-12 {
 		t.Errorf("Score = %v, want %v", h.Score, want)
+	}
+	hits, err = p.Search(context.Background(), Query{Text: "limit of nothing else", Vector: q})
+	if err != nil || len(hits) != 1 {
+		t.Fatalf("got %v, %v", hits, err)
+	}
+	g := hits[0]
+	if g.Cover <= 0 || g.Cover >= 1 || math.Abs(g.Weight-1.5*math.Sqrt(g.Cover)) > 1e-12 || math.Abs(g.Score-g.Common-g.Weight*g.Keyword) > 1e-12 {
+		t.Errorf("weight by cover: %+v", g)
 	}
 	if h.VectorIndex != 0 || h.Embedder != embed.E5 || !h.HasCosine || !h.AboveFloor || h.Meta != "m" {
 		t.Errorf("hit %+v", h)

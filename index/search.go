@@ -15,6 +15,9 @@ import (
 // halfKeyword is the BM25 score at which the keyword part reaches one half: bm25 / (bm25 + halfKeyword).
 const halfKeyword = 5
 
+// unknownCoverWeight is the CoverWeight for embedders without a profile.
+const unknownCoverWeight = 1.5
+
 // oversample is how many times Limit each of the two searches contributes.
 const oversample = 4
 
@@ -25,7 +28,9 @@ type Query struct {
 	Limit  int          // hits at most; 0: DefaultLimit
 	// Filter decides before scoring which documents may be found. Nil: all. It may be asked more than once for a document.
 	Filter func(id string, meta any) bool
-	// KeywordWeight multiplies the keyword part. 0: the weight of the embedder's profile.
+	// KeywordWeight multiplies the keyword part of every document. 0: each document's own weight, the CoverWeight of the
+	// embedder's profile times the root of Cover. A fixed weight that suits logs of dialogue is three times too high for
+	// preferences; by cover one rule does for both.
 	KeywordWeight float64
 	// IgnoreFloor returns hits below the relevance floor too, marked by AboveFloor = false.
 	IgnoreFloor bool
@@ -42,14 +47,16 @@ type Hit struct {
 	Common      float64 // cosine on the scale shared by all embedders; 0 without a cosine
 	BM25        float64
 	Keyword     float64 // BM25 / (BM25 + 5), in [0, 1)
-	Score       float64 // Common + weight * Keyword
+	Cover       float64 // share of the query's terms, by their weight, that the document answers: BM25 / keyword.Index.Bound, in [0, 1)
+	Weight      float64 // of the keyword part
+	Score       float64 // Common + Weight * Keyword
 	AboveFloor  bool
 }
 
 // Search returns the best documents by Score, equal scores by id. Candidates are the best 4 * Limit by vector and by
 // keywords; both parts are computed for each of them. A document counts as relevant when its cosine reaches the floor of
-// the embedder's profile, or when it shares a keyword with the query and either has no comparable vector or the profile
-// lets keyword hits pass. It returns ErrQuery for a query that cannot be answered, and ctx's error when it ends.
+// the embedder's profile, when it has no comparable vector but shares a keyword with the query, or when the profile lets
+// keyword hits pass and it covers the profile's PassCover of the query. It returns ErrQuery for a query that cannot be answered, and ctx's error when it ends.
 func (p *Pool) Search(ctx context.Context, q Query) ([]Hit, error) {
 	s, err := newSearch(q)
 	if err != nil {
@@ -63,6 +70,7 @@ func (p *Pool) Search(ctx context.Context, q Query) ([]Hit, error) {
 	}
 	hits := make([]Hit, 0, len(docs))
 	scores := p.keywords.Scores(s.words, docs)
+	s.bound = p.keywords.Bound(s.words)
 	for i, doc := range docs {
 		h := p.hitLocked(s, doc, scores[i])
 		if h.AboveFloor || q.IgnoreFloor {
@@ -77,13 +85,13 @@ func (p *Pool) Search(ctx context.Context, q Query) ([]Hit, error) {
 type search struct {
 	Query
 	limit   int
-	weight  float64
+	bound   float64 // no BM25 score reaches it
 	words   keyword.Query
 	profile embed.Profile
 }
 
 func newSearch(q Query) (*search, error) {
-	s := &search{Query: q, limit: q.Limit, weight: q.KeywordWeight, words: keyword.NewQuery(q.Text)}
+	s := &search{Query: q, limit: q.Limit, words: keyword.NewQuery(q.Text)}
 	if q.Limit < 0 {
 		return nil, fmt.Errorf("%w: limit %d", ErrQuery, q.Limit)
 	}
@@ -93,8 +101,8 @@ func newSearch(q Query) (*search, error) {
 	if q.Vector.IsZero() && strings.TrimSpace(q.Text) == "" {
 		return nil, fmt.Errorf("%w: neither text nor vector", ErrQuery)
 	}
-	if s.weight < 0 || math.IsNaN(s.weight) || math.IsInf(s.weight, 0) {
-		return nil, fmt.Errorf("%w: keyword weight %v", ErrQuery, s.weight)
+	if w := q.KeywordWeight; w < 0 || math.IsNaN(w) || math.IsInf(w, 0) {
+		return nil, fmt.Errorf("%w: keyword weight %v", ErrQuery, w)
 	}
 	id := embed.Choose(q.Text)
 	if !q.Vector.IsZero() {
@@ -104,9 +112,9 @@ func newSearch(q Query) (*search, error) {
 		}
 		s.Vector, id = unit, unit.Embedder
 	}
-	s.profile, _ = embed.ProfileOf(id)
-	if s.weight == 0 {
-		s.weight = s.profile.KeywordWeight
+	var known bool
+	if s.profile, known = embed.ProfileOf(id); !known {
+		s.profile.CoverWeight = unknownCoverWeight
 	}
 	return s, nil
 }
@@ -181,10 +189,19 @@ func (p *Pool) hitLocked(s *search, doc uint32, bm25 float64) Hit {
 		h.Common = s.profile.Common(h.Cosine)
 	}
 	h.Keyword = h.BM25 / (h.BM25 + halfKeyword)
-	h.Score = h.Common + float64(s.weight*h.Keyword)
-	keywordHit := h.BM25 > 0
-	h.AboveFloor = h.HasCosine && h.Cosine >= s.profile.Floor ||
-		keywordHit && (!h.HasCosine || s.profile.KeywordPassesFloor)
+	if h.BM25 > 0 {
+		h.Cover = h.BM25 / s.bound
+	}
+	h.Weight = s.KeywordWeight
+	if h.Weight == 0 {
+		h.Weight = s.profile.CoverWeight * math.Sqrt(h.Cover)
+	}
+	h.Score = h.Common + float64(h.Weight*h.Keyword)
+	if h.HasCosine {
+		h.AboveFloor = h.Cosine >= s.profile.Floor || s.profile.KeywordPassesFloor && h.Cover >= s.profile.PassCover
+	} else {
+		h.AboveFloor = h.BM25 > 0
+	}
 	return h
 }
 

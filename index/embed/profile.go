@@ -19,10 +19,12 @@ type Profile struct {
 	Strict        float64 // a floor for callers that prefer nothing over a doubtful hit
 	Duplicate     float64 // from it two texts are candidates for being duplicates; vetoes decide
 	Contrast      float64 // from it two texts are related enough to be contrasted
-	KeywordWeight float64 // weight of the keyword part for memories and notes
-	DialogWeight  float64 // weight of the keyword part for logs of dialogue
+	KeywordWeight float64 // best fixed weight of the keyword part for memories and notes
+	DialogWeight  float64 // best fixed weight of the keyword part for logs of dialogue
+	CoverWeight   float64 // weight of the keyword part times the root of the share of the query that a text covers
 
-	KeywordPassesFloor bool    // a hit that shares keywords with the query passes below Floor
+	KeywordPassesFloor bool    // a hit that covers PassCover of the query's keywords passes below Floor
+	PassCover          float64 // share of the query's keywords, by weight
 	Unrelated          float64 // median cosine of unrelated texts; 0 on the common scale
 }
 
@@ -36,14 +38,14 @@ var profiles = [...]Profile{
 		ID: MiniLM, Dims: Dims, MaxTokens: 256,
 		AssetHash: "98fd40d55b69e9bb7f35fc8888c9670aa3ba320c0e60f7bf1d8883a129a1be3d",
 		Floor:     .30, Strict: .40, Duplicate: .90, Contrast: .30,
-		KeywordWeight: .3, DialogWeight: .8,
+		KeywordWeight: .3, DialogWeight: .8, CoverWeight: 1.5,
 	},
 	{
 		ID: E5, Dims: Dims, Prefix: "query: ", MaxTokens: 512,
 		AssetHash: "9a3058193d55c268314dd598158d2cc108a06e380e43798713ae96c0a3fcf8a2",
 		Floor:     .88, Strict: .90, Duplicate: .97, Contrast: .90,
-		KeywordWeight: .2, DialogWeight: .2,
-		KeywordPassesFloor: true, Unrelated: .857,
+		KeywordWeight: .2, DialogWeight: .2, CoverWeight: 1.5,
+		KeywordPassesFloor: true, PassCover: .15, Unrelated: .857,
 	},
 }
 

@@ -92,6 +92,9 @@ func TestIndexAgainstReference(t *testing.T) {
 		got, want := x.Search(NewQuery(query), k, nil, nil), reference(docs, query)
 		compareMatches(t, got, want[:min(k, len(want))])
 		for _, m := range got {
+			if bound := x.Bound(NewQuery(query)); m.Score >= bound {
+				t.Fatalf("score %v, bound %v", m.Score, bound)
+			}
 			if s := x.Score(NewQuery(query), m.Doc); s != m.Score {
 				t.Fatalf("Score(%d) = %v, Search gave %v", m.Doc, s, m.Score)
 			}

@@ -258,3 +258,19 @@ func push(top []Match, m Match, k int, worse func(a, b Match) bool) []Match {
 		i = least
 	}
 }
+
+// Bound returns what no document's score for q can reach: the sum over all terms, those without documents included, of
+// idf * (k1 + 1). A score divided by it says how much of the query, by weight of its terms, a document answers.
+func (x *Index) Bound(q Query) float64 {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	sum := 0.
+	for _, term := range q.terms {
+		n := 0.
+		if t, ok := x.terms[term]; ok {
+			n = float64(len(x.postings[t].docs))
+		}
+		sum += math.Log(1+(float64(x.live)-n+.5)/(n+.5)) * (k1 + 1)
+	}
+	return sum
+}

@@ -59,6 +59,7 @@ var handlers = map[Kind]handler{
 	KindCurate:            handle(applyCurate),
 	KindFollowUp:          handle(applyFollowUp),
 	KindDecidePromotion:   handle(applyDecidePromotion),
+	KindSample:            handle(applySample),
 	KindLeaseJobs:         handle(applyLeaseJobs),
 	KindFinishJob:         handle(applyFinishJob),
 	KindRetryJob:          handle(applyRetryJob),

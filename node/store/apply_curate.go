@@ -331,3 +331,22 @@ const (
 	DecisionRejected  = "rejected"
 	DecisionAutomatic = "automatic"
 )
+
+// Sample is an auditor's verdict on an item of the meta-pool: good, bad or unsure. The last one counts.
+type Sample struct {
+	Experience ID     `cbor:"1,keyasint"`
+	Version    int    `cbor:"2,keyasint"`
+	Verdict    string `cbor:"3,keyasint"`
+	By         string `cbor:"4,keyasint"`
+	At         int64  `cbor:"5,keyasint"`
+}
+
+func applySample(t *txn, b *Sample) (any, *Reject) {
+	e, ok := t.experience(SharedOwner, b.Experience)
+	if !ok || e.PromotedAt == 0 {
+		return nil, reject("not_found", "no such item in the meta-pool")
+	}
+	b.Version, b.At = e.Version, t.now
+	t.put(nsKey(kindSample, t.ns.Number).id(e.ID), b)
+	return b, nil
+}

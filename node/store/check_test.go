@@ -12,7 +12,7 @@ import (
 
 // check recomputes every index, counter and accumulator of a view from the primary records and lists what differs.
 func check(v *View) []string {
-	c := &checker{v: v, want: map[string]string{}, counters: map[string]int64{}}
+	c := &checker{v: v, may: map[string]bool{}, want: map[string]string{}, counters: map[string]int64{}}
 	c.site()
 	if err := v.Namespaces(nil, func(_ []byte, ns *Namespace) bool { c.namespace(ns); return true }); err != nil {
 		c.bad("namespaces: %v", err)
@@ -25,6 +25,7 @@ func check(v *View) []string {
 type checker struct {
 	v        *View
 	problems []string
+	may      map[string]bool   // index keys that may be there
 	want     map[string]string // index key -> what it must hold, "" where the presence counts
 	counters map[string]int64  // key of a number -> value
 }
@@ -132,6 +133,7 @@ func (c *checker) principals(ns *Namespace, meta map[string]int) {
 	c.note(c.v.Principals(ns, nil, func(_ []byte, p *Principal) bool {
 		got := [...]int{p.Agents, p.Judges, p.InMeta, p.Seats}
 		want := [...]int{agents[p.ID], judges[p.ID], meta[p.ID], seats["principal:"+p.ID]}
+		delete(agents, p.ID)
 		if got != want {
 			c.bad("principal %s has agents, judges, in meta, seats %v, a scan finds %v", p.ID, got, want)
 		}
@@ -140,6 +142,9 @@ func (c *checker) principals(ns *Namespace, meta map[string]int) {
 		}
 		return true
 	}))
+	for id := range agents {
+		c.bad("principal %s has agents but no record", id)
+	}
 }
 
 func (c *checker) trajectories(ns *Namespace) {
@@ -185,7 +190,7 @@ func (c *checker) experiences(ns *Namespace) map[string]int {
 		c.holds(nsKey(kindOwner, ns.Number).id(e.ID), e.Owner)
 		c.count(ns, "status/"+string(e.Status), 1)
 		for _, p := range e.Lineage.DerivedFrom {
-			c.index(nsKey(kindChild, ns.Number).id(p).id(e.ID))
+			c.child(ns, p, e.ID)
 		}
 		if vec, err := c.v.VectorsOf(ns.Number, e.Owner, e.ID); err != nil || vec.Version != e.Version {
 			c.bad("experience %s version %d has vectors of version %d: %v", e.ID, e.Version, vec.Version, err)
@@ -213,6 +218,18 @@ func (c *checker) experiences(ns *Namespace) map[string]int {
 		return true
 	}))
 	return meta
+}
+
+// child is found from its parent; of a parent that is gone the mark may be gone too.
+func (c *checker) child(ns *Namespace, parent, child ID) {
+	k := nsKey(kindChild, ns.Number).id(parent).id(child)
+	e, err := c.v.Experience(ns, parent)
+	c.note(err)
+	if e == nil {
+		c.may[string(k)] = true
+		return
+	}
+	c.index(k)
 }
 
 func (c *checker) live(ns *Namespace, e *Experience) {
@@ -395,7 +412,7 @@ func (c *checker) compareKind(kind keyKind) {
 	c.note(c.v.scan(key(kind), upper(key(kind)), func(k, val []byte) (bool, error) {
 		want, known := c.want[string(k)]
 		switch {
-		case !known && !c.hangs(kind, k):
+		case !known && !c.may[string(k)] && !c.hangs(kind, k):
 			c.bad("stray index key %x", k)
 		case want != "" && !bytes.Equal(val, []byte(want)):
 			c.bad("index key %x holds %x, want %x", k, val, want)

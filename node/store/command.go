@@ -44,6 +44,7 @@ const (
 	KindCurate            Kind = 44
 	KindFollowUp          Kind = 45
 	KindDecidePromotion   Kind = 46
+	KindSample            Kind = 47
 
 	KindLeaseJobs Kind = 50
 	KindFinishJob Kind = 51

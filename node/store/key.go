@@ -60,6 +60,7 @@ const (
 	kindRater    keyKind = 0x43 // ns, juror -> Rater
 	kindDecision keyKind = 0x44 // ns, id -> Decision
 	kindQuota    keyKind = 0x45 // ns, UTC day, principal -> promotions
+	kindSample   keyKind = 0x48 // ns, experience -> Sample
 	kindShelf    keyKind = 0x46 // ns, experience: live candidates and promoted items
 
 	kindTally       keyKind = 0x50 // ns, task type -> Tally

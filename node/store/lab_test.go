@@ -247,15 +247,17 @@ func (l *lab) lease() []Job {
 	}
 }
 
-// leaseOf takes all due jobs and returns the one of a kind about a subject.
-func (l *lab) leaseOf(kind string, subject ID) (Job, bool) {
+// leaseOf takes the due job of a kind about a subject and leaves the others in the queue.
+func (l *lab) leaseOf(kind string, subject ID) (found Job, ok bool) {
 	l.t.Helper()
 	for _, j := range l.lease() {
 		if j.Kind == kind && j.Subject == subject {
-			return j, true
+			found, ok = j, true
+			continue
 		}
+		l.do(KindFinishJob, FinishJob{Job: ref(j), Stale: true}, nil)
 	}
-	return Job{}, false
+	return found, ok
 }
 
 func ref(j Job) JobRef { return JobRef{j.ID, j.Lease} }

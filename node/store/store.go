@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
 // Errors that end a node: the state cannot be used, or cannot be carried on.
@@ -189,9 +190,12 @@ func (s *Store) genDir(number int) string { return filepath.Join(s.dir, fmt.Spri
 // openGeneration opens a database; create allows a new one.
 func (s *Store) openGeneration(number int, create bool) (*generation, applied, error) {
 	dir := s.genDir(number)
-	options := s.options()
-	options.ErrorIfNotExists = !create
-	db, err := pebble.Open(dir, options)
+	if !create {
+		if d, err := pebble.Peek(dir, vfs.Default); err != nil || !d.Exists {
+			return nil, applied{}, fmt.Errorf("open state %s: there is no database: %w", filepath.Base(dir), errors.Join(err, os.ErrNotExist))
+		}
+	}
+	db, err := pebble.Open(dir, s.options())
 	if err != nil {
 		return nil, applied{}, fmt.Errorf("open state %s: %w", filepath.Base(dir), err)
 	}

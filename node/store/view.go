@@ -385,9 +385,25 @@ func (v *View) WithdrawnFrom(ns *Namespace, agent uint32, fn func(id ID, w *With
 	})
 }
 
+// WasGiven reports whether an agent was given an experience, among the first 10,000 receipts that name it.
+func (v *View) WasGiven(ns *Namespace, agent uint32, id ID) (bool, error) {
+	found, looked := false, 0
+	err := v.GivenOf(ns, id, nil, func(_ []byte, _ ID, a uint32) bool {
+		looked++
+		found = a == agent
+		return !found && looked < 10_000
+	})
+	return found, err
+}
+
 // WasWithdrawn reports whether an agent was given an experience that was revoked since.
 func (v *View) WasWithdrawn(ns *Namespace, agent uint32, id ID) (bool, error) {
 	return v.get(withdrawnKey(ns.Number, agent, id), new(Withdrawn))
+}
+
+// Samples visits the auditors' verdicts.
+func (v *View) Samples(ns *Namespace, fn func(s *Sample) bool) error {
+	return list(v, nsKey(kindSample, ns.Number), nil, func(_ []byte, s *Sample) bool { return fn(s) })
 }
 
 // DecisionsOf visits the decisions of a namespace, newest first, before a suffix.

@@ -425,6 +425,8 @@ func checkSettings(s api.Settings) error {
 		return api.Invalid("body.gate", "must be rpe, off or random", s.Gate)
 	case !slices.Contains([]string{"", "default", "strict"}, s.TrustProfile):
 		return api.Invalid("body.trust_profile", "must be default or strict", s.TrustProfile)
+	case !slices.Contains([]string{"", "auto", "manual"}, s.Approval):
+		return api.Invalid("body.approval", "must be auto or manual", s.Approval)
 	case s.Epsilon != nil && !inUnit(*s.Epsilon):
 		return api.Invalid("body.epsilon", "must be 0..1", *s.Epsilon)
 	case s.QuotaPerDay < 0:
@@ -450,6 +452,9 @@ func mergeSettings(s store.Settings, req api.Settings) store.Settings {
 	}
 	if req.Gate != "" {
 		s.Gate = req.Gate
+	}
+	if req.Approval != "" {
+		s.Approval = req.Approval
 	}
 	if req.TrustProfile != "" {
 		s.TrustProfile = req.TrustProfile
@@ -483,7 +488,10 @@ func renderSettings(s store.Settings) api.Settings {
 	quota, eps := s.Quota(), epsilonOf(s)
 	out := api.Settings{
 		Share: string(federation.CombineShare(s.Share)), Gate: s.Gate, TrustProfile: s.TrustProfile, Epsilon: &eps,
-		QuotaPerDay: quota.PerDay, QuotaPerOwner: quota.Items,
+		Approval: s.Approval, QuotaPerDay: quota.PerDay, QuotaPerOwner: quota.Items,
+	}
+	if out.Approval == "" {
+		out.Approval = "auto"
 	}
 	if out.Gate == "" {
 		out.Gate = "rpe"

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oklog/ulid/v2"
-
 	"cairn/federation"
 	"cairn/node/api"
 	"cairn/node/store"
@@ -165,7 +163,7 @@ func (s *stream) read() (more bool, err error) {
 	err = v.Events(ns, s.at.index, s.at.sub, func(index uint64, sub uint32, e *store.Event) bool {
 		looked++
 		s.at.index, s.at.sub = index, sub
-		if s.wants(e) {
+		if s.wants(v, ns, e) {
 			list = append(list, found{s.at, e})
 		}
 		return looked < feedBatch
@@ -195,13 +193,27 @@ func (s *stream) read() (more bool, err error) {
 }
 
 // wants applies scope first, then the filter's fields that the record holds.
-func (s *stream) wants(e *store.Event) bool {
-	if !privileged(s.c) && e.Agent != s.c.Agent && (e.Pool != "meta" || e.Unit != "" && e.Principal != s.c.Principal) {
+func (s *stream) wants(v *store.View, ns *store.Namespace, e *store.Event) bool {
+	if !privileged(s.c) && e.Agent != s.c.Agent && (e.Pool != "meta" || e.Unit != "" && e.Principal != s.c.Principal) &&
+		!s.told(v, ns, e) {
 		return false
 	}
 	f := s.filter
 	return matches(f.Types, e.Type) && matches(f.Agents, e.Agent) && matches(f.TaskTypes, e.TaskType) &&
 		(len(f.Pools) == 0 || slices.Contains(f.Pools, e.Pool) || slices.Contains(f.Pools, "own") && e.Pool == "agent:"+s.c.Agent)
+}
+
+// told reports whether an event calls back what the caller was given.
+func (s *stream) told(v *store.View, ns *store.Namespace, e *store.Event) bool {
+	if e.Type != "experience.revoked" {
+		return false
+	}
+	agent, err := v.Agent(ns, s.c.Agent)
+	if err != nil || agent == nil {
+		return false
+	}
+	given, err := v.WasGiven(ns, agent.Number, e.Experience)
+	return err == nil && given
 }
 
 func matches(list []string, s string) bool { return len(list) == 0 || slices.Contains(list, s) }
@@ -225,6 +237,10 @@ func (s *stream) message(v *store.View, ns *store.Namespace, at position, e *sto
 		return m, s.filter.MinTrust == 0, err
 	}
 	ok, err := s.n.sees(v, ns, s.c, exp)
+	if err == nil && !ok && s.told(v, ns, e) {
+		m.Data["status"] = string(exp.Status)
+		return m, s.filter.MinTrust == 0, nil
+	}
 	if err != nil || !ok {
 		return m, false, err
 	}
@@ -273,9 +289,9 @@ func (n *Node) RetryJob(ctx context.Context, c api.Caller, id string, w api.Writ
 	if err := needAdmin(c); err != nil {
 		return api.Done[api.Job]{}, err
 	}
-	jid, err := ulid.ParseStrict(id)
+	jid, err := parseID("path.id", id)
 	if err != nil {
-		return api.Done[api.Job]{}, api.Invalid("path.id", "must be a ULID", clip(id))
+		return api.Done[api.Job]{}, err
 	}
 	job, res, err := call[store.Job](ctx, n, c, w, store.KindRetryJob, func(*store.View, *store.Namespace) (any, error) {
 		return store.JobID{ID: jid}, nil

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
@@ -95,6 +96,9 @@ type Node struct {
 	registry  *prometheus.Registry
 	metrics   *metrics
 	adminKey  string
+
+	keyMu   sync.Mutex // guards nodeKey
+	nodeKey ed25519.PrivateKey
 
 	stop context.CancelFunc
 	wg   sync.WaitGroup

@@ -84,9 +84,13 @@ func (n *Node) AwaitRead(ctx context.Context, r api.Read) (uint64, error) {
 	return n.index.watermark(), nil
 }
 
+// parseID reads an id. One in a path that is none names nothing that exists.
 func parseID(location, s string) (store.ID, error) {
 	id, err := ulid.ParseStrict(s)
 	if err != nil || len(s) != ulid.EncodedSize {
+		if strings.HasPrefix(location, "path.") {
+			return store.ID{}, api.NotFound("id")
+		}
 		return store.ID{}, api.Invalid(location, "must be a ULID", clip(s))
 	}
 	return id, nil

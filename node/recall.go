@@ -284,6 +284,9 @@ func (r *recalling) candidate(pool *index.Pool, h index.Hit) (recall.Candidate, 
 	if err != nil || e == nil || e.Version != s.exp.Version || e.Status != s.exp.Status {
 		return recall.Candidate{}, false, err
 	}
+	if open, err := r.open(e); err != nil || !open {
+		return recall.Candidate{}, false, err
+	}
 	if h.AboveFloor {
 		r.above++
 	}
@@ -308,6 +311,33 @@ func (r *recalling) candidate(pool *index.Pool, h index.Hit) (recall.Candidate, 
 		}
 	}
 	return out, true, nil
+}
+
+// open reports whether no ancestor of an experience was revoked or held: its descendants are closed by job, and until then
+// by this look.
+func (r *recalling) open(e *store.Experience) (bool, error) {
+	for _, id := range e.Lineage.DerivedFrom {
+		parent, err := r.v.Experience(r.ns, id)
+		if err != nil {
+			return false, err
+		}
+		if parent != nil && (parent.Status == federation.StatusRevoked || parent.Status == federation.StatusHeld) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// withdrawn lists what the agent was given before and was revoked since, once: the receipt says that it was told.
+func (r *recalling) withdrawn() ([]store.ID, error) {
+	var ids []store.ID
+	err := r.v.WithdrawnFrom(r.ns, r.agent.Number, func(id store.ID, w *store.Withdrawn) bool {
+		if w.Told == 0 {
+			ids = append(ids, id)
+		}
+		return len(ids) < maxLimit
+	})
+	return ids, err
 }
 
 // unseen leaves out candidates that this juror was shown in this task group.
@@ -406,8 +436,13 @@ func (r *recalling) finish() error {
 	if err != nil || site == nil {
 		return orDefault(err, api.Unavailable("the site is not bootstrapped", time.Second, nil))
 	}
+	withdrawn, err := r.withdrawn()
+	if err != nil {
+		return err
+	}
+	r.out.Withdrawn = idStrings(withdrawn)
 	receipt := store.Receipt{
-		Recall: ulid.Make(), Agent: r.agent.ID, TaskType: r.req.TaskType, Group: r.group, At: time.Now().UnixMilli(),
+		Withdrawn: withdrawn, Recall: ulid.Make(), Agent: r.agent.ID, TaskType: r.req.TaskType, Group: r.group, At: time.Now().UnixMilli(),
 		Items: r.items,
 	}
 	if r.out.Receipt, err = sealReceipt(site, r.ns.ID, &receipt); err != nil {

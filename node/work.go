@@ -122,6 +122,8 @@ func (n *Node) dispatch(ctx context.Context, job store.Job) (err error) {
 		return n.nominate(ctx, job)
 	case store.JobPromote:
 		return n.promote(ctx, job)
+	case store.JobCurate:
+		return n.followUp(ctx, job)
 	case store.JobReplace:
 		return n.replaceJuror(ctx, job)
 	case store.JobPurge:

@@ -133,6 +133,7 @@ type Settings struct {
 	Epsilon       *float64            `json:"epsilon,omitempty" minimum:"0" maximum:"1" doc:"0.1: chance of an exploratory own item when no candidate fits"`
 	QuotaPerDay   int                 `json:"quota_per_day,omitempty" minimum:"0" maximum:"100000" doc:"20 promotions a UTC day and author principal"`
 	QuotaPerOwner int                 `json:"quota_per_principal,omitempty" minimum:"0" maximum:"1000000" doc:"20 items, or the larger share of the meta-pool, an author principal"`
+	Approval      string              `json:"approval,omitempty" enum:"auto,manual" doc:"auto; manual: a curator answers each promotion"`
 	TaskTypes     map[string]TaskType `json:"task_types,omitempty"`
 }
 

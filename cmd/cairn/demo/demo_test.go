@@ -39,7 +39,7 @@ func TestPrint(t *testing.T) {
 	var b strings.Builder
 	Print(&b, r)
 	for _, want := range []string{"shared memory\t0.75 [0.71, 0.78]", "Wilson", "70 experiences recorded", "5 pieces of harmful advice put up, 1 ever promoted, 0 in",
-		"p1\tforecast\tada-1\t0.512", "4 of 5", "trust 0.512 = mean 0.600 - half width 0.088", "juror bo", "Plan wasDerivedFrom t1"} {
+		"p1\tforecast\tada-1\t0.512", "4 of 5", "trust 0.512 = mean 0.600 - half width 0.088", "juror bo", "p1  Plan", "└─ wasDerivedFrom t1"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the report lacks %q:\n%s", want, b.String())
 		}

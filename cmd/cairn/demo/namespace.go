@@ -13,8 +13,11 @@ import (
 
 // namespace is the memory of one arm: a tenant of the site with the fleet enrolled in it.
 type namespace struct {
-	pools  []string
-	share  string
+	pools []string
+	// share is the namespace's setting; offer is what agents ask for with what they record: in the shared namespace they
+	// put up at once what worked, and leave it to the others to judge.
+	share, offer string
+
 	admin  *client.Client
 	agents map[string]*client.Client
 }
@@ -26,11 +29,11 @@ func (s *siteClient) prepare(ctx context.Context, adminKey string) (private, sha
 	if err != nil {
 		return nil, nil, err
 	}
-	private = &namespace{pools: []string{"own"}, share: "never"}
+	private = &namespace{pools: []string{"own"}, share: "never", offer: "never"}
 	if err := s.open(ctx, admin, privateNamespace, private); err != nil {
 		return nil, nil, fmt.Errorf("prepare %s: %w", privateNamespace, err)
 	}
-	shared = &namespace{pools: []string{"own", "meta"}, share: "auto"}
+	shared = &namespace{pools: []string{"own", "meta"}, share: "auto", offer: "candidate"}
 	if err := s.open(ctx, admin, sharedNamespace, shared); err != nil {
 		return nil, nil, fmt.Errorf("prepare %s: %w", sharedNamespace, err)
 	}
@@ -103,7 +106,7 @@ func (n *namespace) Recall(ctx context.Context, a world.Agent, t world.Task) (wo
 		tools[i] = tool.Name
 	}
 	ans, err := n.agents[a.ID].Recall(ctx, api.RecallRequest{
-		Task: t.Text, TaskType: t.Type, GroupKey: t.ID, Pools: n.pools, Filters: api.RecallFilters{Tools: tools, Kind: planKinds},
+		Task: t.Text, TaskType: t.Type, GroupKey: t.ID, Pools: n.pools, Environment: t.Environment, Filters: api.RecallFilters{Tools: tools, Kind: planKinds},
 	})
 	if err != nil {
 		return world.Recall{}, err
@@ -151,7 +154,7 @@ func (n *namespace) Record(ctx context.Context, a world.Agent, t world.Task, att
 		steps[i] = api.Step{Tool: s.Call.Tool, Args: args, Observation: s.Observation.Text}
 	}
 	_, err := n.agents[a.ID].RecordTrajectory(ctx, api.RecordTrajectory{
-		GroupKey: t.ID, Complete: true, Share: n.share, Task: t.Text, TaskType: t.Type,
+		GroupKey: t.ID, Complete: true, Share: n.offer, Task: t.Text, TaskType: t.Type, Environment: t.Environment,
 		Attempts: []api.Attempt{{Steps: steps, Reward: &attempt.Reward, Success: &attempt.Success, Receipt: attempt.Receipt}},
 	}, distilWait)
 	return err

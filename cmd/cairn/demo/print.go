@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"cairn/node/api"
+	"cairn/cmd/cairn/lineage"
 )
 
 // Print writes the report for people. Columns are separated by tabs.
@@ -22,8 +22,8 @@ func Print(w io.Writer, r *Report) {
 	}
 	fmt.Fprint(w, "[ ] are 95 % Wilson intervals over the honest agents' tasks, taken as independent.\n\n")
 	e := r.Experiences
-	fmt.Fprintf(w, "Shared namespace: %d experiences recorded (%d of them buffered), %d discarded, %d put up as candidates, %d promoted.\n",
-		e.Recorded, e.Buffered, e.Discarded, e.Candidates, e.Promoted)
+	fmt.Fprintf(w, "Shared namespace: %d experiences recorded (%d of them buffered), %d discarded, %d put up as candidates, %d in the meta-pool now, %d demoted.\n",
+		e.Recorded, e.Buffered, e.Discarded, e.Candidates, e.Promoted, e.Demoted)
 	fmt.Fprintf(w, "The liar: %d pieces of harmful advice put up, %d ever promoted, %d in the meta-pool now.\n",
 		r.Liar.Candidates, r.Liar.EverPromoted, r.Liar.Promoted)
 	printPromoted(w, r.Promoted)
@@ -59,22 +59,7 @@ func printExample(w io.Writer, e *Example) {
 		fmt.Fprintf(w, "  juror %s: weight %.1f, lift %.3f, leniency %+.3f\n", j.Juror, j.Weight, j.Lift, j.Leniency)
 	}
 	fmt.Fprintln(w, "  lineage:")
-	labels := map[string]string{}
-	for _, n := range e.Lineage.Nodes {
-		labels[n.ID] = label(n)
+	for line := range strings.Lines(lineage.Tree(e.Lineage, e.ID)) {
+		fmt.Fprint(w, "    ", line)
 	}
-	for _, edge := range e.Lineage.Edges {
-		fmt.Fprintf(w, "    %s %s %s\n", labels[edge.From], edge.Relation, labels[edge.To])
-	}
-}
-
-func label(n api.GraphNode) string {
-	text := strings.Join(strings.Fields(n.Label), " ")
-	if text == "" {
-		return n.ID
-	}
-	if r := []rune(text); len(r) > 60 {
-		text = string(r[:59]) + "…"
-	}
-	return text
 }

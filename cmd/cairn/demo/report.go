@@ -32,13 +32,14 @@ type Arm struct {
 
 // Counts says what became of what the shared namespace distilled. Recorded are the private experiences that are there,
 // Buffered those of them that wait in the gate's buffer; Discarded counts what was not kept, Candidates every copy that
-// was put on the shelf, Promoted those in the meta-pool at the end.
+// was put on the shelf, Promoted those in the meta-pool at the end, Demoted those that have left it again.
 type Counts struct {
 	Recorded   int `json:"recorded"`
 	Buffered   int `json:"buffered"`
 	Discarded  int `json:"discarded"`
 	Candidates int `json:"candidates"`
 	Promoted   int `json:"promoted"`
+	Demoted    int `json:"demoted"`
 }
 
 // Liar counts the harmful advice: on the shelf, promoted at any time, and in the meta-pool at the end.
@@ -167,6 +168,9 @@ func (n *namespace) countPromotions(ctx context.Context, r *Report) error {
 	err := pages(func(p api.Page) (api.List[api.Promotion], error) {
 		return n.admin.Promotions(ctx, "", p)
 	}, func(p api.Promotion) {
+		if p.Action == "demote" {
+			r.Experiences.Demoted++
+		}
 		if p.Action == "promote" && liars[p.Author.Agent] {
 			ever[p.Experience] = true
 		}

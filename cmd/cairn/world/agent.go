@@ -100,13 +100,14 @@ func choose(r *rand.Rand, t Task, items []Item) (Plan, []string) {
 	return randomPlan(r, t), []string{}
 }
 
-// discredited reports whether memory itself says that an item does harm: the whole trust interval lies below
-// "as expected", or the agent's own record with it is bad.
+// discredited reports whether memory itself says that an item does harm. Of an own item that is its record. Of a shared
+// one it is the trust interval below "as expected", after a few reports, as one liar may be among the first; a low
+// interval of an item that helps says only that success is what everybody expects by now.
 func discredited(item Item) bool {
-	if item.Trust != nil && item.Trust.Trials > 0 && item.Trust.High < .5 {
-		return true
+	if item.Trust == nil {
+		return item.Recalled >= 2 && (item.Helped+1)/(item.Recalled+2) < .3
 	}
-	return item.Trust == nil && item.Recalled >= 2 && (item.Helped+1)/(item.Recalled+2) < .3
+	return item.Trust.Trials >= 4 && item.Trust.High < .5 && 2*item.Helped < item.Recalled
 }
 
 // follow reads a plan out of a recalled text and fills it from the task. It reports false when the text has no plan for

@@ -10,7 +10,7 @@ import (
 )
 
 // notebook is an ideal memory: it keeps the plan of every success with the task's values taken out and recalls those of
-// the same family and opening words, the most successful first. Shared, all agents use one book.
+// the same family and environment, the most successful first. Shared, all agents use one book.
 type notebook struct {
 	shared bool
 
@@ -21,7 +21,7 @@ type notebook struct {
 type note struct{ recalled, helped float64 }
 
 func (n *notebook) book(a Agent, t Task) map[string]*note {
-	key := t.Type + strings.Fields(t.Text)[0]
+	key := t.Type + t.Environment["office"]
 	if !n.shared {
 		key += a.ID
 	}
@@ -53,7 +53,7 @@ func (n *notebook) Recall(_ context.Context, a Agent, t Task) (Recall, error) {
 	for _, text := range texts {
 		r.Items = append(r.Items, Item{ID: text, Content: "Plan that worked: " + text, Recalled: book[text].recalled, Helped: book[text].helped})
 	}
-	r.Receipt = t.ID + "|" + t.Type + strings.Fields(t.Text)[0]
+	r.Receipt = t.ID + "|" + t.Type + t.Environment["office"]
 	return r, nil
 }
 

@@ -17,7 +17,13 @@ var calendarEvent = &kind{
 		if r.IntN(2) == 0 {
 			return fmt.Sprintf("Our London office: add %s on %s to the calendar of %s", v["title"], v["date"], v["person"]), v, "dmy"
 		}
-		return fmt.Sprintf("For the American headquarters, schedule %s for %s with %s", v["title"], v["date"], v["person"]), v, "mdy"
+		return fmt.Sprintf("Our Boston office: add %s on %s to the calendar of %s", v["title"], v["date"], v["person"]), v, "mdy"
+	},
+	environment: func(format string) map[string]string {
+		if format == "dmy" {
+			return map[string]string{"office": "london"}
+		}
+		return map[string]string{"office": "boston"}
 	},
 	start: func(t *Task) backend { return &calendar{task: t} },
 }

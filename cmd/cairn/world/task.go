@@ -26,6 +26,8 @@ type Task struct {
 	Text   string
 	Values map[string]string
 	Tools  []Tool
+	// Environment is where the task plays, as an agent tells it to its memory; nil where it makes no difference.
+	Environment map[string]string
 
 	kind   *kind
 	hidden string
@@ -37,6 +39,8 @@ type kind struct {
 	tools []Tool
 	// draw makes one request. hidden is a circumstance that only the simulator sees.
 	draw func(r *rand.Rand) (text string, values map[string]string, hidden string)
+	// environment is where a request plays; nil when the family knows no differences.
+	environment func(hidden string) map[string]string
 	// start makes the simulator of one request in its initial state.
 	start func(t *Task) backend
 }
@@ -90,7 +94,11 @@ func drawPools(r *rand.Rand) [][]Task {
 	for i, k := range kinds {
 		for range distinct {
 			text, values, hidden := k.draw(r)
-			pools[i] = append(pools[i], Task{Type: k.name, Text: text, Values: values, Tools: k.tools, kind: k, hidden: hidden})
+			t := Task{Type: k.name, Text: text, Values: values, Tools: k.tools, kind: k, hidden: hidden}
+			if k.environment != nil {
+				t.Environment = k.environment(hidden)
+			}
+			pools[i] = append(pools[i], t)
 		}
 	}
 	return pools

@@ -1,0 +1,329 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"go.uber.org/goleak"
+
+	"cairn/node/api"
+)
+
+// TestMain makes this binary the `cairn` of the scripts.
+func TestMain(m *testing.M) {
+	testscript.Main(leakChecked{m}, map[string]func(){"cairn": main})
+}
+
+type leakChecked struct{ m *testing.M }
+
+func (l leakChecked) Run() int {
+	code := l.m.Run()
+	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	if err := goleak.Find(); code == 0 && err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
+}
+
+// TestScripts runs the built command end to end: servers in processes of their own, requests over the wire.
+//
+//	up DATA [flag...]                      start a server; sets CAIRN_ADDR and CAIRN_KEY (admin)
+//	crash DATA                             kill -9
+//	down DATA                              ask it to end; it must end with code 0
+//	http STATUS METHOD PATH [option...] [BODY]
+//	                                       send a request, expect a status, print the body; headers go to stderr
+//	                                       -key KEY, -nokey, -H 'Name: value', -file FILE, -gen KIND, -raw
+//	value VAR PATH                         set VAR from the JSON printed last: a.0.b
+//	hammer N DATA FILE                     write from four clients, kill -9 after N acknowledged writes, list them in FILE
+//	acked FILE                             check that every write of FILE is there, once
+//	cursors FILE...                        print the cursors of the feed events in files
+//	last FILE                              set LAST to the cursor of the last feed event in a file
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:             filepath.Join("testdata", "script"),
+		Setup: func(e *testscript.Env) error {
+			s := &servers{running: map[string]*exec.Cmd{}}
+			e.Values["servers"] = s
+			e.Defer(s.killAll)
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"up": cmdUp, "crash": cmdCrash, "down": cmdDown, "http": cmdHTTP, "value": cmdValue,
+			"hammer": cmdHammer, "acked": cmdAcked, "cursors": cmdCursors, "last": cmdLast,
+		},
+	})
+}
+
+// servers are the processes of one script, by data folder.
+type servers struct{ running map[string]*exec.Cmd }
+
+func (s *servers) killAll() {
+	for name := range s.running {
+		_ = s.end(name, syscall.SIGKILL)
+	}
+}
+
+// end signals a server and waits for its process to be gone.
+func (s *servers) end(name string, sig syscall.Signal) error {
+	cmd, ok := s.running[name]
+	if !ok {
+		return fmt.Errorf("no server in %s", name)
+	}
+	delete(s.running, name)
+	if err := cmd.Process.Signal(sig); err != nil {
+		return err
+	}
+	return cmd.Wait()
+}
+
+func serversOf(ts *testscript.TestScript) *servers { return ts.Value("servers").(*servers) }
+
+func cmdUp(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 {
+		ts.Fatalf("usage: up DATA [flag...]")
+	}
+	data, readyFile := ts.MkAbs(args[0]), ts.MkAbs(args[0]+".ready")
+	ts.Check(os.RemoveAll(readyFile))
+	log, err := os.OpenFile(ts.MkAbs(args[0]+".log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	ts.Check(err)
+	defer log.Close()
+	cmd := exec.Command(findCairn(ts), append([]string{"serve", "--data", data, "--api", "127.0.0.1:0",
+		"--peer", "127.0.0.1:0", "--ready-file", readyFile}, args[1:]...)...)
+	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
+	cmd.Stdout, cmd.Stderr = log, log
+	ts.Check(cmd.Start())
+	serversOf(ts).running[args[0]] = cmd
+	r, err := awaitReady(readyFile)
+	if err != nil {
+		text, _ := os.ReadFile(log.Name())
+		ts.Fatalf("%v; its log:\n%s", err, text)
+	}
+	key, err := os.ReadFile(*r.AdminKeyFile)
+	ts.Check(err)
+	ts.Setenv("CAIRN_ADDR", r.URL)
+	ts.Setenv("CAIRN_KEY", strings.TrimSpace(string(key)))
+	ts.Setenv("PEER", r.Peer)
+}
+
+// findCairn is the command that the scripts' PATH has.
+func findCairn(ts *testscript.TestScript) string {
+	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
+		path := filepath.Join(dir, "cairn")
+		if info, err := os.Stat(path); err == nil && !info.IsDir() {
+			return path
+		}
+	}
+	ts.Fatalf("no cairn in PATH")
+	return ""
+}
+
+func awaitReady(path string) (ready, error) {
+	limit := time.NewTimer(time.Minute)
+	defer limit.Stop()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if text, err := os.ReadFile(path); err == nil {
+			var r ready
+			return r, json.Unmarshal(text, &r)
+		}
+		select {
+		case <-tick.C:
+		case <-limit.C:
+			return ready{}, errors.New("the server did not become ready")
+		}
+	}
+}
+
+func cmdCrash(ts *testscript.TestScript, _ bool, args []string) {
+	err := serversOf(ts).end(args[0], syscall.SIGKILL)
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		ts.Fatalf("crash: %v", err)
+	}
+}
+
+func cmdDown(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Check(serversOf(ts).end(args[0], syscall.SIGTERM))
+}
+
+// request is a parsed `http` command.
+type request struct {
+	method, path, key string
+	header            http.Header
+	body              io.Reader
+	raw               bool
+}
+
+func cmdHTTP(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 {
+		ts.Fatalf("usage: http STATUS METHOD PATH [option...] [BODY]")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	r := parseRequest(ts, args[1:])
+	status, header, body, err := r.send(ts.Getenv("CAIRN_ADDR"))
+	ts.Check(err)
+	for name, values := range header {
+		fmt.Fprintf(ts.Stderr(), "%s: %s\n", name, strings.Join(values, ", "))
+	}
+	fmt.Fprintf(ts.Stdout(), "%s\n", body)
+	if status != want {
+		ts.Fatalf("%s %s: status %d, want %d\n%s", r.method, r.path, status, want, body)
+	}
+}
+
+func parseRequest(ts *testscript.TestScript, args []string) request {
+	r := request{method: args[0], path: args[1], key: ts.Getenv("CAIRN_KEY"), header: http.Header{}}
+	for args = args[2:]; len(args) > 0; args = args[1:] {
+		switch args[0] {
+		case "-nokey":
+			r.key = ""
+			continue
+		case "-raw":
+			r.raw = true
+			continue
+		case "-key", "-H", "-file", "-gen":
+			if len(args) < 2 {
+				ts.Fatalf("%s needs a value", args[0])
+			}
+			r.option(ts, args[0], args[1])
+			args = args[1:]
+			continue
+		}
+		r.body = strings.NewReader(args[0])
+	}
+	return r
+}
+
+func (r *request) option(ts *testscript.TestScript, name, value string) {
+	switch name {
+	case "-key":
+		r.key = value
+	case "-H":
+		k, v, _ := strings.Cut(value, ":")
+		r.header.Add(k, strings.TrimSpace(v))
+	case "-file":
+		r.body = strings.NewReader(ts.ReadFile(value))
+	case "-gen":
+		r.body = generated(ts, value)
+	}
+}
+
+// generated makes bodies that do not fit into a script.
+func generated(ts *testscript.TestScript, kind string) io.Reader {
+	switch kind {
+	case "3mib":
+		return strings.NewReader(`{"scenario":"s","content":"` + strings.Repeat("x", 3<<20) + `"}`)
+	case "300steps":
+		return strings.NewReader(`{"task":"t","attempts":[{"steps":[` + strings.Repeat(`{"tool":"a"},`, 299) + `{"tool":"a"}]}]}`)
+	case "17attempts":
+		return strings.NewReader(`{"task":"t","attempts":[` + strings.Repeat(`{"steps":[]},`, 16) + `{"steps":[]}]}`)
+	case "badutf8":
+		return bytes.NewReader([]byte("{\"scenario\":\"a\xff\",\"content\":\"c\"}"))
+	}
+	ts.Fatalf("unknown kind %s", kind)
+	return nil
+}
+
+func (r *request) send(base string) (int, http.Header, []byte, error) {
+	req, err := http.NewRequest(r.method, base, r.body)
+	if err != nil {
+		return 0, nil, nil, err
+	}
+	if r.raw {
+		req.URL.Opaque = r.path
+	} else if req.URL, err = url.Parse(base + r.path); err != nil {
+		return 0, nil, nil, err
+	}
+	if r.body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if r.key != "" {
+		req.Header.Set("Authorization", "Bearer "+r.key)
+	}
+	for name, v := range r.header {
+		req.Header[name] = v
+	}
+	if host := r.header.Get("Host"); host != "" {
+		req.Host = host
+	}
+	resp, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		return 0, nil, nil, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	return resp.StatusCode, resp.Header, body, err
+}
+
+func cmdValue(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: value VAR PATH")
+	}
+	var v any
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &v))
+	for _, part := range strings.Split(args[1], ".") {
+		switch x := v.(type) {
+		case map[string]any:
+			v = x[part]
+		case []any:
+			i, err := strconv.Atoi(part)
+			ts.Check(err)
+			if i >= len(x) {
+				ts.Fatalf("value %s: only %d items", args[1], len(x))
+			}
+			v = x[i]
+		default:
+			v = nil
+		}
+	}
+	if v == nil {
+		ts.Fatalf("value %s: nothing there in\n%s", args[1], ts.ReadFile("stdout"))
+	}
+	ts.Setenv(args[0], fmt.Sprint(v))
+}
+
+func cmdCursors(ts *testscript.TestScript, _ bool, args []string) {
+	for _, file := range args {
+		for _, m := range feedEvents(ts, file) {
+			fmt.Fprintln(ts.Stdout(), m.Cursor, m.Event, m.Experience)
+		}
+	}
+}
+
+func cmdLast(ts *testscript.TestScript, _ bool, args []string) {
+	events := feedEvents(ts, args[0])
+	if len(events) == 0 {
+		ts.Fatalf("no event in %s", args[0])
+	}
+	ts.Setenv("LAST", events[len(events)-1].Cursor)
+}
+
+// feedEvents reads the events that `cairn feed --json` printed.
+func feedEvents(ts *testscript.TestScript, file string) []api.FeedMessage {
+	var out []api.FeedMessage
+	for _, line := range strings.Split(strings.TrimSpace(ts.ReadFile(file)), "\n") {
+		var m api.FeedMessage
+		ts.Check(json.Unmarshal([]byte(line), &m))
+		if m.Type == "event" {
+			out = append(out, m)
+		}
+	}
+	return out
+}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"cairn/cmd/cairn/site"
+	"cairn/node"
+)
+
+type serveCmd struct {
+	API             string        `name:"api" env:"CAIRN_API" default:"127.0.0.1:8750" help:"Address of the API; port 0 takes a free one (${env})." placeholder:"HOST:PORT"`
+	Peer            string        `env:"CAIRN_PEER" default:"127.0.0.1:8751" help:"Address for the site's other nodes (${env})." placeholder:"HOST:PORT"`
+	Join            []string      `env:"CAIRN_JOIN" help:"Peer address of a node to join (${env}, repeatable)." placeholder:"HOST:PORT"`
+	BootstrapExpect int           `env:"CAIRN_BOOTSTRAP_EXPECT" help:"Nodes that a new site starts with (${env}); 1 unless --join is given." placeholder:"N"`
+	PeerInsecure    bool          `env:"CAIRN_PEER_INSECURE" help:"No TLS between nodes; loopback addresses only (${env})."`
+	ReadyFile       string        `env:"CAIRN_READY_FILE" help:"File to write the addresses to once the node is ready (${env})." placeholder:"FILE"`
+	Host            []string      `env:"CAIRN_HOSTS" help:"Further name under which the API may be called (${env}, repeatable)." placeholder:"NAME"`
+	Origin          []string      `env:"CAIRN_ORIGINS" help:"Web page that may call the API from a browser (${env}, repeatable)." placeholder:"URL"`
+	LogLevel        slog.Level    `env:"CAIRN_LOG_LEVEL" default:"info" help:"debug, info, warn or error (${env})." placeholder:"LEVEL"`
+	LogFormat       string        `env:"CAIRN_LOG_FORMAT" default:"text" enum:"text,json" help:"text or json (${env})." placeholder:"FORMAT"`
+	Grace           time.Duration `env:"CAIRN_GRACE" default:"10s" help:"How long requests under way may take at the end (${env})." placeholder:"10s"`
+}
+
+// readyLimit is how long a node may take from its start until it is ready.
+const readyLimit = 10 * time.Minute
+
+// Run serves until the process is told to end.
+func (c serveCmd) Run(a *app) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	log := newLogger(a.stderr, c.LogLevel, c.LogFormat)
+	n, err := node.Open(a.ctx, node.Config{
+		Dir: a.globals.Data, PeerAddr: c.Peer, BootstrapExpect: c.expect(), Join: c.Join, PeerInsecure: c.PeerInsecure, Logger: log,
+	})
+	if err != nil {
+		return fmt.Errorf("open node in %s: %w", a.globals.Data, err)
+	}
+	s, err := site.Start(n, site.Options{API: c.API, Hosts: c.Host, Origins: c.Origin, Logger: log, Version: version()})
+	if err != nil {
+		return err
+	}
+	err = c.serve(a, s, n, log)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), c.Grace)
+	defer cancel()
+	err = errors.Join(err, s.Close(ctx))
+	log.Info("node closed")
+	return err
+}
+
+func (c serveCmd) serve(a *app, s *site.Site, n site.Node, log *slog.Logger) error {
+	ready, cancel := context.WithTimeout(a.ctx, readyLimit)
+	defer cancel()
+	if err := s.AwaitReady(ready); err != nil {
+		if a.ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
+	if c.ReadyFile != "" {
+		if err := writeReady(c.ReadyFile, s, n); err != nil {
+			return err
+		}
+	}
+	log.Info("node is ready", "api", s.URL(), "peer", n.PeerAddr(), "node", n.NodeID(), "data", a.globals.Data)
+	if link := s.SignInLink(); link != "" {
+		fmt.Fprintf(a.stdout, "Sign in, once and within 10 minutes: %s\n", link)
+	}
+	return s.Wait(a.ctx)
+}
+
+func (c serveCmd) expect() int {
+	if c.BootstrapExpect == 0 && len(c.Join) == 0 {
+		return 1
+	}
+	return c.BootstrapExpect
+}
+
+func (c serveCmd) check() error {
+	for _, addr := range append([]string{c.API, c.Peer}, c.Join...) {
+		if _, _, err := net.SplitHostPort(addr); err != nil {
+			return usage("%q is no HOST:PORT", addr)
+		}
+	}
+	if c.BootstrapExpect < 0 || c.BootstrapExpect > 5 {
+		return usage("--bootstrap-expect must be 1..5, not %d", c.BootstrapExpect)
+	}
+	if c.PeerInsecure && !loopback(c.Peer) {
+		return usage("--peer-insecure is for loopback addresses only, not %s", c.Peer)
+	}
+	return nil
+}
+
+// ready is what a ready file holds. Addresses are host:port; AdminKeyFile is null on a node that joined.
+type ready struct {
+	API          string  `json:"api"`
+	URL          string  `json:"url"`
+	Peer         string  `json:"peer"`
+	Node         string  `json:"node"`
+	AdminKeyFile *string `json:"admin_key_file"`
+}
+
+// writeReady makes the file appear whole, so that a script may read it as soon as it is there.
+func writeReady(path string, s *site.Site, n site.Node) error {
+	r := ready{API: s.Addr(), URL: s.URL(), Peer: n.PeerAddr(), Node: n.NodeID()}
+	if n.AdminKey() != "" {
+		file, err := filepath.Abs(n.AdminKeyFile())
+		if err != nil {
+			return fmt.Errorf("ready file: %w", err)
+		}
+		r.AdminKeyFile = &file
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("ready file: %w", err)
+	}
+	if err := os.WriteFile(path+".tmp", append(text, '\n'), 0o600); err != nil {
+		return fmt.Errorf("ready file: %w", err)
+	}
+	if err := os.Rename(path+".tmp", path); err != nil {
+		return fmt.Errorf("ready file: %w", err)
+	}
+	return nil
+}
+
+func newLogger(w io.Writer, level slog.Level, format string) *slog.Logger {
+	o := &slog.HandlerOptions{Level: level}
+	if format == "json" {
+		return slog.New(slog.NewJSONHandler(w, o))
+	}
+	return slog.New(slog.NewTextHandler(w, o))
+}

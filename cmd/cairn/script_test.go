@@ -55,7 +55,7 @@ func (l leakChecked) Run() int {
 //	last FILE                              set LAST to the cursor of the last feed event in a file
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
-		Dir:             filepath.Join("testdata", "script"),
+		Dir: filepath.Join("testdata", "script"),
 		Setup: func(e *testscript.Env) error {
 			s := &servers{running: map[string]*exec.Cmd{}}
 			e.Values["servers"] = s

@@ -89,7 +89,7 @@ func TestGolden(t *testing.T) {
 					continue
 				}
 				if len(ids) > 100 {
-					if long++; c.form == formFloat && long > 4 {
+					if long++; c.form == formFloat && long > 2 {
 						continue
 					}
 				}

@@ -109,8 +109,8 @@ func recall(t *testing.T, s *Space, queries int, draw func(i int) Search) float6
 }
 
 func TestGraphRecall(t *testing.T) {
-	s, c := graphSpace(t, 6000, 50, 96)
-	if s.graph.size != 6000 || len(s.tail) != 0 {
+	s, c := graphSpace(t, 4000, 50, 64)
+	if s.graph.size != 4000 || len(s.tail) != 0 {
 		t.Fatalf("graph of %d rows, tail of %d", s.graph.size, len(s.tail))
 	}
 	near := func(i int) []float32 { return c.draw(i % 50) }
@@ -218,7 +218,7 @@ func TestGraphConcurrently(t *testing.T) {
 	var all sync.WaitGroup
 	for g := range 4 {
 		all.Go(func() {
-			for i := range 400 {
+			for i := range 150 {
 				v, owner := draw(i), uint32(10000*(g+1)+i)
 				row := mustAdd(t, s, v, owner)
 				got, err := s.Search(Search{Values: v, K: 1, Part: AnyPart})
@@ -237,7 +237,7 @@ func TestGraphConcurrently(t *testing.T) {
 	}
 	all.Wait()
 	s.Wait()
-	if s.Len() != 1500+4*200 || len(s.tail) != 0 {
+	if s.Len() != 1500+4*75 || len(s.tail) != 0 {
 		t.Errorf("%d rows, tail of %d", s.Len(), len(s.tail))
 	}
 	if r := recall(t, s, 40, func(i int) Search { return Search{Values: c.draw(i % 20), K: 10, Part: AnyPart} }); r < .97 {

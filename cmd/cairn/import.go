@@ -103,19 +103,19 @@ func (a *app) seekable(name string) (*os.File, func(), error) {
 // importer makes the client that records. With the key of an agent that is the agent itself; with an admin's key it is
 // the named agent, under a key that release removes.
 func (a *app) importer(agent string) (cl *client.Client, release func(), err error) {
-	cl, err = a.client()
+	own, err := a.client()
 	if err != nil {
 		return nil, nil, err
 	}
-	me, err := cl.Me(a.ctx)
+	me, err := own.Me(a.ctx)
 	if err == nil && slices.Contains(me.Roles, api.RoleAgent) {
-		return cl, func() {}, nil
+		return own, func() {}, nil
 	}
 	var e *api.Error
 	if err != nil && !(errors.As(err, &e) && e.Code == api.CodeNotFound) {
 		return nil, nil, err
 	}
-	key, keyID, err := enrol(a.ctx, cl, agent)
+	key, keyID, err := enrol(a.ctx, own, agent)
 	if err != nil {
 		return nil, nil, fmt.Errorf("enrol agent %s: %w", agent, err)
 	}
@@ -123,14 +123,16 @@ func (a *app) importer(agent string) (cl *client.Client, release func(), err err
 	if err != nil {
 		return nil, nil, err
 	}
-	return worker, func() {
-		// The command may have been interrupted; its key must go all the same.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), 10*time.Second)
-		defer cancel()
-		if _, err := cl.RemoveKey(ctx, agent, keyID); err != nil {
-			fmt.Fprintf(a.stderr, "cairn: the import's key %s of agent %s was not removed: %v\n", keyID, agent, err)
-		}
-	}, nil
+	return worker, func() { a.removeKey(own, agent, keyID) }, nil
+}
+
+// removeKey takes the import's key away, also when the command was interrupted.
+func (a *app) removeKey(admin *client.Client, agent, keyID string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), 10*time.Second)
+	defer cancel()
+	if _, err := admin.RemoveKey(ctx, agent, keyID); err != nil {
+		fmt.Fprintf(a.stderr, "cairn: the import's key %s of agent %s was not removed: %v\n", keyID, agent, err)
+	}
 }
 
 // enrol makes sure that an agent exists and returns a fresh key of it.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -40,9 +41,11 @@ func (s *recorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodPost && path == "agents":
 		s.keys = append(s.keys, "made")
 		a = answer{201, api.CreatedAgent{Key: new("ck_import"), KeyID: "k1"}}
-	case r.Method == http.MethodDelete && path == "agents/import/keys/k1":
+	case r.Method == http.MethodDelete && path == "agents/import/keys/k1" && r.Header.Get("Authorization") == "Bearer ck_test":
 		s.keys = append(s.keys, "removed")
 		a = answer{200, map[string]any{}}
+	case path == "trajectories" && slices.Contains(s.roles, api.RoleAdmin) != (r.Header.Get("Authorization") == "Bearer ck_import"):
+		a = problem(api.CodeDenied, "not an agent's key")
 	case path == "trajectories":
 		a = s.record(r)
 	case strings.HasPrefix(path, "trajectories/"):
@@ -169,6 +172,9 @@ func TestImportWithAnAdminKeyEnrolsAnAgent(t *testing.T) {
 	got, out := imported(t, s, line("a", 0, "1"))
 	if out.code != exitOK || got.Recorded != 1 {
 		t.Errorf("code %d, recorded %d, want 0 and 1: %s", out.code, got.Recorded, out.stderr)
+	}
+	if out.stderr != "" {
+		t.Errorf("stderr: %s", out.stderr)
 	}
 	if want := []string{"made", "removed"}; !reflect.DeepEqual(s.keys, want) {
 		t.Errorf("keys %v, want %v", s.keys, want)

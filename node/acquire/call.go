@@ -114,8 +114,9 @@ func (r reader) calls(a Attempt, only map[int]bool) []call {
 	var seen strings.Builder
 	previous := ""
 	for i, step := range a.Steps {
-		observation := withoutGiven(step.Observation, a.Given)
-		if acts(step) && (only == nil || only[i]) {
+		step, recall := withoutRecalled(step, a.Given)
+		observation := step.Observation
+		if !recall && acts(step) && (only == nil || only[i]) {
 			c := r.call(step, func(value string) bool { return observed(seen.String(), value) })
 			c.observation, c.before, c.failed, c.index = observation, previous, isError(observation), i
 			out = append(out, c)

@@ -22,7 +22,7 @@ type scene struct {
 // a wrong value of a failure never takes the name of a right one; failures add nothing to the scenario of a group that
 // has a success.
 func newScene(g Group) *scene {
-	g.Task = collapse(g.Task)
+	g.Task = collapse(withoutMarked(g.Task))
 	s := &scene{group: g, say: phrasesFor(g.Task + " " + g.TaskType)}
 	rewarded := rewardedAttempts(g.Attempts)
 	first := bestOf(trails(newBinder(g.Task), rewarded, true))

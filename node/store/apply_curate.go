@@ -199,7 +199,9 @@ func applyFollowUp(t *txn, b *FollowUp) (any, *Reject) {
 	out := FollowedUp{More: t.curateChildren(e, e.ID, b.Action, &changed)}
 	if b.Action == ActionRevoke && !out.More {
 		for _, id := range changed {
-			t.enqueue(JobCurate, id, SharedOwner, t.now, ActionRevoke)
+			if child, ok := t.find(id); ok {
+				t.enqueue(JobCurate, id, child.Owner, t.now, ActionRevoke)
+			}
 		}
 		out.After, out.Told = t.tell(e, b.After)
 		out.More = len(out.After) > 0
@@ -315,6 +317,9 @@ func applyDecidePromotion(t *txn, b *DecidePromotion) (any, *Reject) {
 	fresh, okay := t.decide(e)
 	if !okay {
 		return nil, reject("conflict", "the rule does not promote it any more: "+fresh.Reasons[0])
+	}
+	if into, ok := t.experience(SharedOwner, d.FusedWith); !ok || into.Status != federation.StatusPromoted {
+		d.FusedWith = ID{} // what it was to be fused with left the meta-pool meanwhile
 	}
 	d.Score, d.Jurors, d.Quota, d.Verdict, d.Profile = fresh.Score, fresh.Jurors, fresh.Quota, fresh.Verdict, fresh.Profile
 	d.Status = DecisionApproved

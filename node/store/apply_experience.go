@@ -110,6 +110,7 @@ func (t *txn) admit(e *Experience, author *Agent) *Reject {
 	e.Uses, e.Harms, e.Recalled, e.Helped, e.Own = 0, 0, 0, 0, federation.OwnRecord{}
 	e.Candidate, e.Origin, e.OriginOwner, e.OriginVer, e.Unit, e.Trust = ID{}, ID{}, 0, 0, "", nil
 	e.General, e.SupersededBy, e.ExpiresAt, e.PromotedAt, e.Blocked = false, ID{}, 0, 0, ""
+	e.Prior, e.HeldBy, e.Reason, e.Pending = "", ID{}, "", ID{}
 	return nil
 }
 
@@ -127,7 +128,7 @@ func (t *txn) keep(traj *Trajectory, author *Agent, item *DistilledItem) (ID, *R
 	var old *Experience
 	if t.get(feature, &said) {
 		var stands bool
-		if old, stands = t.experience(e.Owner, said.ID); !stands || useless(old) && old.Hash == e.Hash {
+		if old, stands = t.experience(e.Owner, said.ID); !stands || unwanted(old) && old.Hash == e.Hash {
 			return ID{}, nil
 		}
 	}
@@ -171,6 +172,11 @@ func (t *txn) place(traj *Trajectory, item *DistilledItem, old *Experience, said
 
 // useless reports whether an experience was archived because its recalls did not help.
 func useless(e *Experience) bool { return e.Status == federation.StatusArchived && e.Recalled > 0 }
+
+// unwanted reports whether a text was taken out of use: a job does not bring it back.
+func unwanted(e *Experience) bool {
+	return useless(e) || e.Status == federation.StatusHeld || e.Status == federation.StatusRevoked
+}
 
 func supportedByOthers(e *Experience, traj ID) bool {
 	return slices.ContainsFunc(e.Lineage.Trajectories, func(id ID) bool { return id != traj })

@@ -42,7 +42,7 @@ func applyReceipts(t *txn, b *Receipts) (any, *Reject) {
 
 // unreported is a receipt's note before its outcome; an item is in it once.
 func unreported(r *Receipt) *Receipt {
-	out := &Receipt{Recall: r.Recall, Agent: r.Agent, TaskType: r.TaskType, Group: r.Group, At: r.At}
+	out := &Receipt{Recall: r.Recall, Agent: r.Agent, TaskType: r.TaskType, Group: r.Group, At: r.At, Withdrawn: r.Withdrawn}
 	for _, item := range r.Items {
 		if !slices.ContainsFunc(out.Items, func(x ReceiptItem) bool { return x.ID == item.ID }) {
 			out.Items = append(out.Items, item)
@@ -56,7 +56,7 @@ func (t *txn) completeReceipt(agent *Agent, row, full *Receipt) {
 	if row.Group != ([32]byte{}) || full.Group == ([32]byte{}) {
 		return
 	}
-	row.Group = full.Group
+	row.Group, row.Withdrawn = full.Group, full.Withdrawn
 	for i := range row.Items {
 		for _, item := range full.Items {
 			if item.ID == row.Items[i].ID {

@@ -99,6 +99,10 @@ func (w *walk) step() {
 	case n < 93:
 		w.now += w.rng.Int64N(20 * day)
 		w.send(KindTick, Tick{})
+	case n < 95:
+		e := w.some()
+		action := []string{ActionHold, ActionRelease, ActionRelease, ActionRevoke}[w.rng.IntN(4)]
+		w.send(KindCurate, Curate{Target: Target{ID: e.ID, Owner: e.Owner}, Action: action, By: "admin"})
 	case n < 98:
 		e := w.some()
 		w.send(KindRequestNomination, RequestNomination{e.ID, e.Owner})
@@ -204,7 +208,9 @@ func (w *walk) eraseSome() {
 
 func (w *walk) admin() {
 	yes := w.rng.IntN(2) == 0
-	switch w.rng.IntN(4) {
+	switch w.rng.IntN(5) {
+	case 4:
+		w.send(KindSettings, Settings{Approval: []string{"", "manual"}[w.rng.IntN(2)]})
 	case 0:
 		w.enrol(fmt.Sprintf("p%d", w.rng.IntN(7)))
 	case 1:
@@ -266,6 +272,9 @@ func (w *walk) finish(j Job) {
 		if r := w.send(KindPromote, b); r.Reject != nil {
 			w.send(KindFinishJob, FinishJob{Job: ref(j), Stale: true})
 		}
+		if e := w.get(j.Subject); e != nil && e.Pending != (ID{}) && w.rng.IntN(2) == 0 {
+			w.send(KindDecidePromotion, DecidePromotion{ID: e.Pending, Approve: w.rng.IntN(4) > 0, By: "admin"})
+		}
 	case JobReplace:
 		w.replaceSome(j)
 	case JobEmbed:
@@ -274,6 +283,15 @@ func (w *walk) finish(j Job) {
 			return
 		}
 		w.send(KindFinishJob, FinishJob{Job: ref(j)})
+	case JobCurate:
+		b := FollowUp{Job: ref(j), Target: Target{ID: j.Subject, Owner: j.Owner}, Action: j.Extra}
+		for more := true; more; {
+			var out FollowedUp
+			if err := DecodeBody(w.send(KindFollowUp, b).Body, &out); err != nil {
+				w.t.Fatal(err)
+			}
+			more, b.After = out.More, out.After
+		}
 	case JobPurge:
 		w.send(KindPurge, Purge{Job: ref(j), ID: j.Subject})
 	}
@@ -337,7 +355,7 @@ func (w *walk) run(steps int) {
 	}
 }
 
-var walks = flag.Uint("walks", 3, "random logs that the metamorphic test makes")
+var walks = flag.Uint("walks", 2, "random logs that the metamorphic test makes")
 
 func TestRandomLogs(t *testing.T) {
 	total := map[string]int{}

@@ -283,8 +283,8 @@ func TestReadersBesideApplyAndInstall(t *testing.T) {
 			}
 		}()
 	}
-	for range 5 {
-		for range 20 {
+	for range 3 {
+		for range 10 {
 			l.do(KindReceipts, Receipts{[]Receipt{l.recall("a1", added.ID)}}, nil)
 		}
 		if err := l.s.Install(dir); err != nil {

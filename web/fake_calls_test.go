@@ -172,3 +172,31 @@ func (f *fake) Stats(_ context.Context, c api.Caller) (api.Stats, error) {
 func (f *fake) Cluster(_ context.Context, c api.Caller) (api.Cluster, error) {
 	return give[api.Cluster](f, "Cluster", c)
 }
+
+func (f *fake) Curate(_ context.Context, c api.Caller, id, action string, req api.CurateRequest, w api.Write) (api.Done[api.Curated], error) {
+	return give[api.Done[api.Curated]](f, "Curate", c, id, action, req, w)
+}
+
+func (f *fake) DecidePromotion(_ context.Context, c api.Caller, id string, approve bool, req api.DecideRequest, w api.Write) (api.Done[api.Promotion], error) {
+	return give[api.Done[api.Promotion]](f, "DecidePromotion", c, id, approve, req, w)
+}
+
+func (f *fake) SignedPromotion(_ context.Context, c api.Caller, id string) (api.SignedPromotion, error) {
+	return give[api.SignedPromotion](f, "SignedPromotion", c, id)
+}
+
+func (f *fake) PreviewSettings(_ context.Context, c api.Caller, namespace string, req api.Settings) (api.SettingsPreview, error) {
+	return give[api.SettingsPreview](f, "PreviewSettings", c, namespace, req)
+}
+
+func (f *fake) Alerts(_ context.Context, c api.Caller) (api.List[api.Alert], error) {
+	return give[api.List[api.Alert]](f, "Alerts", c)
+}
+
+func (f *fake) AuditSamples(_ context.Context, c api.Caller, n int) (api.Samples, error) {
+	return give[api.Samples](f, "AuditSamples", c, n)
+}
+
+func (f *fake) JudgeSample(_ context.Context, c api.Caller, id string, req api.SampleVerdict, w api.Write) (api.Done[api.Sample], error) {
+	return give[api.Done[api.Sample]](f, "JudgeSample", c, id, req, w)
+}

@@ -78,6 +78,11 @@ func TestBadBodies(t *testing.T) {
 		{"outcome without result", "/v1/recalls/rcp_abc/outcome", `{"note":"x"}`, 422, "body.success"},
 		{"reward over 1", "/v1/recalls/rcp_abc/outcome", `{"reward":1.01}`, 422, "body.reward"},
 		{"blank task of an outcome", "/v1/recalls/rcp_abc/outcome", `{"success":true,"trajectory":{"task":" ","attempts":[{"steps":[]}]}}`, 422, "body.trajectory.task"},
+		{"long reason", "/v1/experiences/e1/hold", `{"reason":"` + strings.Repeat("é", 2001) + `"}`, 422, "body.reason"},
+		{"dry_run is no truth value", "/v1/experiences/e1/revoke", `{"dry_run":"yes"}`, 422, "body.dry_run"},
+		{"dry_run of an approval", "/v1/promotions/p1/approve", `{"dry_run":true}`, 422, "body.dry_run"},
+		{"no verdict", "/v1/audit/samples/e1", `{}`, 422, "body.verdict"},
+		{"unknown verdict", "/v1/audit/samples/e1", `{"verdict":"fine"}`, 422, "body.verdict"},
 		{"a body where none is taken", "/v1/jobs/j1/retry", `{"force":true}`, 422, "body"},
 	}
 	for _, tc := range cases {
@@ -158,6 +163,9 @@ func TestBadQueries(t *testing.T) {
 		{"/v1/experiences?consistency=maybe", 422, "query.consistency"},
 		{"/v1/agents/me?x=1", 422, "query.x"},
 		{"/v1/receipts?agent=%2A", 422, "query.agent"},
+		{"/v1/audit/samples?n=-1", 422, "query.n"},
+		{"/v1/audit/samples?n=501", 422, "query.n"},
+		{"/v1/promotions/p1?signed=maybe", 422, "query.signed"},
 		{"/v1/feed?nope=1", 422, "query.nope"},
 		{"/v1/feed?cursor=1:2", 422, "query.cursor"},
 		{"/v1/feed?agents=*", 422, "query.agents[0]"},

@@ -50,12 +50,5 @@ func (s *Server) registerNamespaces() {
 		func(ctx context.Context, c api.Caller, in *oneParams) (api.Settings, error) {
 			return s.svc.Settings(ctx, c, in.ID)
 		})
-	write(s, route{method: http.MethodPatch, path: "/v1/namespaces/{id}/settings", id: "update-settings", summary: "Change settings", tag: tagTenants, body: true},
-		func(ctx context.Context, c api.Caller, in *struct {
-			WriteParams
-			IDParam
-			Body api.Settings
-		}, w api.Write) (api.Done[api.Settings], error) {
-			return s.svc.UpdateSettings(ctx, c, in.ID, in.Body, w)
-		})
+	s.registerSettingsChange()
 }

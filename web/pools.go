@@ -38,10 +38,7 @@ func (s *Server) registerPools() {
 		}) (api.List[api.Promotion], error) {
 			return s.svc.Promotions(ctx, c, in.Status, in.page())
 		})
-	get(s, route{path: "/v1/promotions/{id}", id: "get-promotion", summary: "One decision with its inputs", tag: tagPools},
-		func(ctx context.Context, c api.Caller, in *oneParams) (api.Promotion, error) {
-			return s.svc.Promotion(ctx, c, in.ID)
-		})
+	s.registerPromotion()
 	get(s, route{method: http.MethodPost, path: "/v1/promotions/{id}/replay", id: "replay-promotion", summary: "Decide again from the stored inputs; writes nothing", tag: tagPools},
 		func(ctx context.Context, c api.Caller, in *oneParams) (api.Replay, error) {
 			return s.svc.ReplayPromotion(ctx, c, in.ID)

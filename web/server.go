@@ -131,6 +131,8 @@ func New(svc api.Service, o Options) (*Server, error) {
 	s.registerExperiences()
 	s.registerExplanations()
 	s.registerPools()
+	s.registerCuration()
+	s.registerAudit()
 	s.registerRecall()
 	s.registerSystem()
 	s.registerOutside()

@@ -38,6 +38,8 @@ type FeedStream interface {
 // Service is what a node does for its callers. Every method checks the caller's rights; every error is an *Error or is
 // reported as internal. Methods are safe for concurrent use.
 type Service interface {
+	Curation
+
 	Authenticate(ctx context.Context, bearer string) (Caller, error)
 	// AwaitRead waits until a read with this consistency may be served and returns the applied index it will see.
 	AwaitRead(ctx context.Context, r Read) (uint64, error)

@@ -54,7 +54,7 @@ func graphSpace(t testing.TB, n, topics, dims int) (*Space, *clusters) {
 	}
 	c := newClusters(rand.New(rand.NewPCG(1, 1)), topics, dims)
 	s := NewSpace(dims)
-	s.minGraph = 1000
+	s.minGraph, s.walkCost, s.walkPart = 1000, 24, 2 // small spaces are to be walked too
 	for i := range n {
 		mustAdd(t, s, c.draw(i%topics), uint32(i))
 	}
@@ -138,6 +138,17 @@ func TestGraphRecall(t *testing.T) {
 		if got < test.least {
 			t.Errorf("%s: recall %.3f, want %.2f", name, got, test.least)
 		}
+	}
+	walked := 0
+	for i := range 60 {
+		s.mu.RLock()
+		if _, ok := s.walkLocked(Search{Values: near(i), K: 10, Part: AnyPart, Before: func(a, b uint32) bool { return a < b }}); ok {
+			walked++
+		}
+		s.mu.RUnlock()
+	}
+	if walked < 50 {
+		t.Errorf("%d of 60 searches walked", walked)
 	}
 	if got := s.Recall(50, 10); got < .97 {
 		t.Errorf("Recall() = %v", got)
@@ -259,6 +270,24 @@ func TestGraphOfIdenticalRows(t *testing.T) {
 	got, err := s.Search(Search{Values: []float32{1, 0, 0, 0}, K: 5, Part: AnyPart})
 	if err != nil || len(got) != 5 {
 		t.Errorf("got %v, %v", got, err)
+	}
+}
+
+// TestShareIsNotInStep estimates filters that follow the order of the rows.
+func TestShareIsNotInStep(t *testing.T) {
+	s := NewSpace(2)
+	for owner := range uint32(50000) {
+		mustAdd(t, s, []float32{1, 0}, owner)
+	}
+	s.Close()
+	for _, every := range []uint32{2, 10, 100, 195} {
+		q := Search{Part: AnyPart, Accept: func(owner uint32) bool { return owner%every == 0 }}
+		s.mu.RLock()
+		got, want := s.shareLocked(q), 1/float64(every)
+		s.mu.RUnlock()
+		if got > 2*want+.01 || got < want/2-.01 {
+			t.Errorf("every %d: share %.3f", every, got)
+		}
 	}
 }
 

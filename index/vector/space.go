@@ -37,7 +37,9 @@ type Match struct {
 // number. A Space is safe for concurrent use.
 type Space struct {
 	dims     int
-	minGraph int           // rows from which there is a graph
+	minGraph int // rows from which there is a graph
+	walkCost int // see the constants of these names
+	walkPart int
 	stop     chan struct{} // closed by Close
 	scanners sync.Pool     // *scanner
 	walkers  sync.Pool     // *walker
@@ -67,7 +69,7 @@ type label struct {
 
 // NewSpace returns an empty space of vectors with dims values.
 func NewSpace(dims int) *Space {
-	return &Space{dims: dims, minGraph: graphRows, stop: make(chan struct{})}
+	return &Space{dims: dims, minGraph: graphRows, walkCost: walkCost, walkPart: walkPart, stop: make(chan struct{})}
 }
 
 // Dims returns the number of values of a vector.

@@ -146,7 +146,8 @@ func sink(h []scored, above func(a, b scored) bool) {
 // Filters: a walk sees about width/share rows, each with some links not seen before, at random places in memory. From where
 // that costs more than reading all codes in order, the scan is taken.
 const (
-	walkCost    = 24  // rows of a scan that cost as much as one step of a walk
+	walkCost    = 64  // rows of a scan that cost as much as one step of a walk
+	walkPart    = 8   // a walk gives up after seeing one in so many of the rows
 	sampledRows = 256 // to estimate the share of rows that a filter accepts
 )
 
@@ -159,7 +160,7 @@ func (s *Space) walkLocked(q Search) (matches []Match, ok bool) {
 	}
 	limit := s.limitLocked(q.K)
 	width := max(widthWalk, limit+limit/2)
-	if float64(width*walkCost) > s.shareLocked(q)*float64(s.live) {
+	if float64(width*s.walkCost) > s.shareLocked(q)*float64(s.live) {
 		return nil, false
 	}
 	w := s.walkerLocked()
@@ -168,7 +169,7 @@ func (s *Space) walkLocked(q Search) (matches []Match, ok bool) {
 	defer s.scanners.Put(c)
 	wanted := func(row Row) bool { return s.wantedLocked(c, row) }
 	start := s.descendLocked(g, w, c.code, 0)
-	if !s.layerLocked(g, w, c.code, start, 0, width, s.live/2, wanted) {
+	if !s.layerLocked(g, w, c.code, start, 0, width, s.live/s.walkPart, wanted) {
 		return nil, false
 	}
 	for _, r := range w.found {
@@ -184,15 +185,15 @@ func (s *Space) shareLocked(q Search) float64 {
 		return float64(s.live) / float64(len(s.rows))
 	}
 	c := scanner{q: q}
-	step := max(1, len(s.rows)/sampledRows)
-	n, wanted := 0, 0
-	for i := 0; i < len(s.rows); i += step {
-		n++
-		if s.wantedLocked(&c, Row(i)) {
+	wanted := 0
+	for i := range uint64(sampledRows) {
+		// Multiples of an odd constant, so that the sample does not fall in step with the order of the rows.
+		row := Row(i * 0x9E3779B97F4A7C15 >> 32 * uint64(len(s.rows)) >> 32)
+		if s.wantedLocked(&c, row) {
 			wanted++
 		}
 	}
-	return float64(wanted) / float64(n)
+	return float64(wanted) / sampledRows
 }
 
 // offerTailLocked scores the rows that are not in the graph yet.

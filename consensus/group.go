@@ -127,7 +127,7 @@ func (g *Group) openStores(sm StateMachine) error {
 		err = g.checkState()
 	}
 	if err == nil {
-		err = g.dropCoveredLog()
+		err = g.reconcileLog()
 	}
 	if err != nil {
 		return errors.Join(err, store.Close())
@@ -139,6 +139,7 @@ func (g *Group) openRunner(sm StateMachine) {
 	g.addrs = &addressBook{self: raft.ServerID(g.id), configured: g.members}
 	g.run = newRunner(sm, g.log, g.metrics, g.snaps)
 	g.run.broken = g.cfg.broken
+	g.snaps.applied = g.run.applied.Load
 	g.run.onMembers = g.addrs.clear
 	g.run.installer = g.installed
 	g.run.restorer = g.applyRestore
@@ -197,19 +198,26 @@ func (g *Group) checkState() error {
 	return nil
 }
 
-// dropCoveredLog removes a log that ends before the snapshot: it is left when
-// the process ended between the snapshot and the removal, and entries could
-// not be appended behind it without a gap.
-func (g *Group) dropCoveredLog() error {
+// reconcileLog empties a log that does not continue the snapshot: one that ends
+// before it, where the process ended between the snapshot and raft's own
+// removal, or one with another entry at its place, an old leader's tail.
+func (g *Group) reconcileLog() error {
 	s := g.snaps.latest()
 	first, err := g.store.FirstIndex()
-	if err != nil || s == nil {
+	if err != nil || s == nil || first == 0 {
 		return err
 	}
 	last, err := g.store.LastIndex()
-	if err != nil || last >= s.Index {
+	if err != nil || first == s.Index+1 {
 		return err
 	}
+	var e raft.Log
+	if first <= s.Index && last >= s.Index {
+		if err := g.store.GetLog(s.Index, &e); err != nil || e.Term == s.Term {
+			return err
+		}
+	}
+	g.log.Info("log does not continue the snapshot and is emptied", "first", first, "last", last, "snapshot", s.Index)
 	return g.store.DeleteRange(first, last)
 }
 

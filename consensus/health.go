@@ -33,6 +33,7 @@ func (g *Group) checkHealth(now time.Time) {
 	if full := g.disk.full(); full != wasFull {
 		g.log.Warn("storage filling crossed the limit", "full", full, "used", g.disk.usedRatio())
 	}
+	g.dropOldRestores(now)
 	g.checkFitToLead(now)
 	stalled := g.store.stalledFor(now)
 	if stalled < g.cfg.StallTimeout {

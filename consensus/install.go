@@ -1,6 +1,10 @@
 package consensus
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/hashicorp/raft"
+)
 
 // restoreLoopLimit is how often one snapshot may be installed without progress
 // before raft is started again.
@@ -24,12 +28,35 @@ func (g *Group) install(record *snapshotRecord) error {
 	return g.incoming.clean(g.restoreTickets()...)
 }
 
+// covered reports whether the state has the snapshot's index and the log the
+// snapshot's last entry: then there is nothing to install, and appends can go
+// on behind it.
+func (g *Group) covered(req *raft.InstallSnapshotRequest) bool {
+	var e raft.Log
+	return g.run.applied.Load() >= req.LastLogIndex &&
+		req.Term == g.inst.Load().raft.CurrentTerm() &&
+		g.store.GetLog(req.LastLogIndex, &e) == nil && e.Term == req.LastLogTerm
+}
+
 // installed is runner's way to install: it runs on raft's goroutine, and a
 // failure leaves a node that cannot go on.
+//
+// A log that does not end before the snapshot makes raft's memory wrong: it
+// empties the log and keeps the index of the last entry. No request may reach
+// it any more; a new run of raft reads the log and goes on.
 func (g *Group) installed(record *snapshotRecord) error {
-	if err := g.install(record); err != nil {
+	last, err := g.store.LastIndex()
+	if err == nil {
+		err = g.install(record)
+	}
+	if err != nil {
 		g.cfg.OnFatal(err)
 		return err
+	}
+	if last >= record.Index {
+		g.inst.Load().trans.stop()
+		g.renewRaft("the log did not end before a snapshot that was installed", record.Index)
+		return nil
 	}
 	g.watchRestores(record.Index)
 	return nil
@@ -56,9 +83,7 @@ func (r *runner) install(ticket string, in *incoming) error {
 }
 
 // watchRestores notices that raft installs one snapshot again and again
-// (hashicorp/raft issue 697): it keeps the index of its last entry in memory
-// when it empties the log, and then refuses every append. A new start of raft
-// reads the log and goes on.
+// (hashicorp/raft issue 697), for whatever reason installed does not know.
 func (g *Group) watchRestores(index uint64) {
 	g.restoreMu.Lock()
 	defer g.restoreMu.Unlock()
@@ -70,9 +95,14 @@ func (g *Group) watchRestores(index uint64) {
 		return
 	}
 	g.restoreCount = 0
-	g.log.Warn("one snapshot was installed again without progress; starting raft anew", "index", index)
+	g.renewRaft("one snapshot was installed again without progress", index)
+}
+
+// renewRaft replaces this run of raft soon: raft cannot be stopped from its own
+// goroutine.
+func (g *Group) renewRaft(why string, index uint64) {
+	g.log.Warn("starting raft anew: "+why, "index", index)
 	g.metrics.restarts.Inc()
-	// Raft cannot be stopped from its own goroutine.
 	g.loops.Go(g.restartRaft)
 }
 
@@ -86,7 +116,7 @@ func (g *Group) restartRaft() {
 	default:
 	}
 	g.inst.Load().stopNow()
-	if err := g.dropCoveredLog(); err != nil {
+	if err := g.reconcileLog(); err != nil {
 		g.cfg.OnFatal(err)
 		return
 	}

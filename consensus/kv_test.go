@@ -211,6 +211,13 @@ func (s *kv) StateHash() []byte {
 	return s.hash
 }
 
+// position is the applied index and the state's hash there.
+func (s *kv) position() (index uint64, hash string) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.index, string(s.hash)
+}
+
 // value reads one key from the local state.
 func (s *kv) value(key string) string {
 	s.mu.RLock()

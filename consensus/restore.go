@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"github.com/hashicorp/raft"
 	"github.com/oklog/ulid/v2"
@@ -60,6 +61,7 @@ func (g *Group) Restore(ctx context.Context, r io.Reader, command []byte) (Resul
 		return Result{}, fmt.Errorf("restore: %w", err)
 	}
 	if err := g.distribute(ctx, ticket, m); err != nil {
+		g.dropRestore(func(t string) bool { return t == ticket })
 		return Result{}, fmt.Errorf("restore: %w", err)
 	}
 	order, err := json.Marshal(restoreOrder{Ticket: ticket, Command: command})
@@ -77,7 +79,7 @@ func (g *Group) distribute(ctx context.Context, ticket string, m Manifest) error
 			continue
 		}
 		addr := g.addrs.resolve(s.ID, s.Address)
-		_, err := g.offerState(ctx, addr, purposeRestore, m.Index, ticket, func(w io.Writer) error {
+		_, _, err := g.offerState(ctx, addr, purposeRestore, m.Index, ticket, func(w io.Writer) error {
 			return writeArchive(w, g.cfg.fs, g.incoming.path(ticket), m)
 		})
 		if err != nil {
@@ -95,6 +97,33 @@ func (g *Group) expectRestore(ticket string) {
 	g.expected = append(g.expected, ticket)
 	if len(g.expected) > 2 {
 		g.expected = g.expected[1:]
+	}
+}
+
+// restoreWait is how long a copy waits for its entry, which follows at once
+// unless the restore was given up.
+const restoreWait = time.Hour
+
+// dropOldRestores removes copies whose entry never came.
+func (g *Group) dropOldRestores(now time.Time) {
+	g.dropRestore(func(ticket string) bool {
+		id, err := ulid.ParseStrict(ticket)
+		return err != nil || now.Sub(ulid.Time(id.Time())) > restoreWait
+	})
+}
+
+// dropRestore forgets the tickets that match and removes their copies.
+func (g *Group) dropRestore(match func(ticket string) bool) {
+	g.restoreMu.Lock()
+	before := len(g.expected)
+	g.expected = slices.DeleteFunc(g.expected, match)
+	changed := len(g.expected) != before
+	g.restoreMu.Unlock()
+	if !changed {
+		return
+	}
+	if err := g.incoming.clean(g.keptTickets()...); err != nil {
+		g.log.Warn("remove a backup that was not restored", "error", err)
 	}
 }
 

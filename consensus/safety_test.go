@@ -1,6 +1,7 @@
 package consensus
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"sync/atomic"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/hashicorp/raft"
+	"github.com/oklog/ulid/v2"
 )
 
 // TestHalfBootstrap finds what a crash leaves between raft's two writes.
@@ -156,3 +158,70 @@ func (committedStore) StageCommitIndex(uint64) error     { return nil }
 func (s committedStore) GetCommitIndex() (uint64, error) { return s.LastIndex() }
 
 type nopFSM struct{ raft.FSM }
+
+// TestStateMayBeAheadOfAnEmptiedLog stores what a leader sends to a follower
+// whose state is further than the snapshot, and starts again.
+func TestStateMayBeAheadOfAnEmptiedLog(t *testing.T) {
+	fs := vfs.NewMem()
+	n := startNode(t, fs, nil)
+	for range 20 {
+		n.do(kvCommand{Op: "inc", Key: "n"})
+	}
+	index := n.Applied() - 5
+	members := raft.Configuration{Servers: n.inst.Load().members()}
+	sink, err := n.snaps.Create(1, index, 2, members, 1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = sink.Write([]byte(noTicket))
+	if err = errors.Join(err, sink.Close()); err != nil {
+		t.Fatal(err)
+	}
+	first, last := logBounds(t, n)
+	if err := n.store.DeleteRange(first, last); err != nil {
+		t.Fatal(err)
+	}
+	n.close()
+	n = startNode(t, fs, nil)
+	if got := n.kv.value("n"); got != "20" {
+		t.Errorf("counter: got %s, want 20", got)
+	}
+}
+
+// TestGivenUpRestoreLeavesNothing ages a copy that was never used.
+func TestGivenUpRestoreLeavesNothing(t *testing.T) {
+	n := startNode(t, vfs.NewMem(), nil)
+	n.do(kvCommand{Op: "inc", Key: "n"})
+	ticket := ulid.Make().String()
+	n.expectRestore(ticket)
+	if _, err := n.incoming.receive(ticket, n.keptTickets(), bytes.NewReader(backupOf(t, n))); err != nil {
+		t.Fatal(err)
+	}
+	n.dropOldRestores(time.Now())
+	if got := n.incoming.complete(); len(got) != 1 {
+		t.Fatalf("copies: got %v", got)
+	}
+	n.dropOldRestores(time.Now().Add(restoreWait + time.Minute))
+	if got := n.incoming.complete(); len(got) != 0 {
+		t.Errorf("copies after an hour: got %v", got)
+	}
+}
+
+// TestRaftIsRenewed starts raft anew as the last means against a restore loop.
+func TestRaftIsRenewed(t *testing.T) {
+	n := startNode(t, vfs.NewMem(), nil)
+	n.do(kvCommand{Op: "inc", Key: "n"})
+	before := n.inst.Load()
+	for range restoreLoopLimit - 1 {
+		n.watchRestores(1)
+	}
+	n.watchRestores(2)
+	if n.inst.Load() != before || metricValue(t, n.metrics.restarts) != 0 {
+		t.Fatal("raft was started anew too early")
+	}
+	for range restoreLoopLimit - 1 {
+		n.watchRestores(2)
+	}
+	eventually(t, "another run of raft", func() bool { return n.inst.Load() != before })
+	n.do(kvCommand{Op: "inc", Key: "n"})
+}

@@ -19,9 +19,9 @@ type snapshotRecord struct {
 	Term               uint64 `json:"term"`
 	Configuration      []byte `json:"configuration"` // raft.EncodeConfiguration
 	ConfigurationIndex uint64 `json:"configuration_index"`
-	// StateIndex is the index that the state had on disk when the snapshot was
-	// taken. It is at least Index, and above it when files newer than the
-	// snapshot were installed.
+	// StateIndex is the highest index that the state may have without an entry
+	// in the log. It is at least Index, and above it when the state was newer
+	// than the snapshot that emptied the log.
 	StateIndex uint64 `json:"state_index"`
 	// Pending names the folder of received files that have not been installed
 	// yet; empty when there are none.
@@ -48,6 +48,8 @@ func (r *snapshotRecord) meta() *raft.SnapshotMeta {
 type snapshotStore struct {
 	store    *logStore
 	incoming *incoming
+	// applied is the state's index.
+	applied func() uint64
 
 	mu     sync.Mutex
 	record *snapshotRecord // nil when there is none; never changed in place
@@ -56,7 +58,7 @@ type snapshotStore struct {
 var _ raft.SnapshotStore = (*snapshotStore)(nil)
 
 func openSnapshotStore(store *logStore, in *incoming) (*snapshotStore, error) {
-	s := &snapshotStore{store: store, incoming: in}
+	s := &snapshotStore{store: store, incoming: in, applied: func() uint64 { return 0 }}
 	value, err := store.read([]byte{keySnapshot})
 	if errors.Is(err, errNotFound) {
 		return s, nil
@@ -173,7 +175,9 @@ func (s *snapshotSink) Close() error {
 		s.record.Pending = ticket
 		s.record.StateIndex = m.Index
 	}
-	s.record.StateIndex = max(s.record.StateIndex, s.record.Index)
+	// Raft empties the log of a follower that gets a snapshot, also when the
+	// state is further than the snapshot.
+	s.record.StateIndex = max(s.record.StateIndex, s.record.Index, s.store.applied())
 	return s.store.put(&s.record)
 }
 

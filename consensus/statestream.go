@@ -21,7 +21,7 @@ const (
 	purposeRestore byte = 'R'
 
 	streamSend byte = 'S' // send the archive
-	streamHave byte = 'H' // the state is there already
+	streamHave byte = 'H' // the state is there already; the index of the own snapshot follows
 	streamDone byte = 'D' // the archive is stored
 )
 
@@ -46,44 +46,46 @@ func (c idleConn) Write(p []byte) (int, error) {
 // offerState offers a copy of the state to addr and calls archive to write it
 // if the receiver wants it. It reports whether the copy was sent.
 func (g *Group) offerState(ctx context.Context, addr string, purpose byte, index uint64, ticket string,
-	archive func(io.Writer) error) (sent bool, err error) {
+	archive func(io.Writer) error) (have uint64, sent bool, err error) {
 	if err := g.cfg.faults.request(addr); err != nil {
-		return false, err
+		return 0, false, err
 	}
 	dial, cancel := context.WithTimeout(ctx, g.cfg.PeerTimeout)
 	defer cancel()
 	raw, err := g.mux.dial(dial, kindSnapshot, addr)
 	if err != nil {
-		return false, err
+		return 0, false, err
 	}
 	defer raw.Close()
 	defer context.AfterFunc(ctx, func() { _ = raw.Close() })()
 	conn := idleConn{raw}
 	hello := append(binary.BigEndian.AppendUint64([]byte{purpose}, index), ticket...)
 	if _, err := conn.Write(hello); err != nil {
-		return false, err
+		return 0, false, err
 	}
 	var answer [1]byte
 	if _, err := io.ReadFull(conn, answer[:]); err != nil {
-		return false, err
+		return 0, false, err
 	}
 	switch answer[0] {
 	case streamHave:
-		return false, nil
+		var own [8]byte
+		_, err := io.ReadFull(conn, own[:])
+		return binary.BigEndian.Uint64(own[:]), false, err
 	case streamSend:
 	default:
-		return false, fmt.Errorf("unexpected answer %q", answer[0])
+		return 0, false, fmt.Errorf("unexpected answer %q", answer[0])
 	}
 	if err := archive(conn); err != nil {
-		return false, err
+		return 0, false, err
 	}
 	if _, err := io.ReadFull(conn, answer[:]); err != nil {
-		return false, fmt.Errorf("the receiver did not take the copy: %w", err)
+		return 0, false, fmt.Errorf("the receiver did not take the copy: %w", err)
 	}
 	if answer[0] != streamDone {
-		return false, fmt.Errorf("the receiver did not take the copy: %q", answer[0])
+		return 0, false, fmt.Errorf("the receiver did not take the copy: %q", answer[0])
 	}
-	return true, nil
+	return 0, true, nil
 }
 
 // sendState brings the present state to a follower that needs index, and
@@ -95,17 +97,36 @@ func (g *Group) sendState(ctx context.Context, addr string, index uint64) (ticke
 		return "", err
 	}
 	defer func() { err = errors.Join(err, c.remove()) }()
-	sent, err := g.offerState(ctx, addr, purposeFollow, index, c.ticket, func(w io.Writer) error {
+	have, sent, err := g.offerState(ctx, addr, purposeFollow, index, c.ticket, func(w io.Writer) error {
 		return writeArchive(w, g.cfg.fs, c.dir, c.manifest)
 	})
 	if err != nil {
 		return "", fmt.Errorf("send state to %s: %w", addr, err)
+	}
+	if have > index {
+		// Raft cannot go back to an older snapshot. A newer one costs nothing.
+		g.snapshotSoon()
+		return "", fmt.Errorf("send state to %s: it has snapshot %d, this node only %d", addr, have, index)
 	}
 	if !sent {
 		return noTicket, nil
 	}
 	g.log.Info("state sent", "address", addr, "index", c.manifest.Index, "bytes", c.manifest.Bytes())
 	return c.ticket, nil
+}
+
+// snapshotSoon takes a snapshot without waiting for it. It is called while raft
+// sends, so it must not wait for raft.
+func (g *Group) snapshotSoon() {
+	if g.enter() != nil {
+		return
+	}
+	go func() {
+		defer g.leave()
+		if err := g.inst.Load().raft.Snapshot().Error(); err != nil {
+			g.log.Debug("snapshot", "error", err)
+		}
+	}()
 }
 
 // receiveState is the other side of offerState.
@@ -124,7 +145,11 @@ func (g *Group) receiveFrom(conn idleConn) error {
 	}
 	purpose, index, ticket := hello[0], binary.BigEndian.Uint64(hello[1:]), string(hello[9:])
 	if purpose == purposeFollow && g.run.applied.Load() >= index {
-		_, err := conn.Write([]byte{streamHave})
+		var own uint64
+		if s := g.snaps.latest(); s != nil {
+			own = s.Index
+		}
+		_, err := conn.Write(binary.BigEndian.AppendUint64([]byte{streamHave}, own))
 		return err
 	}
 	if _, err := conn.Write([]byte{streamSend}); err != nil {

@@ -31,6 +31,8 @@ type transport struct {
 	addresses *addressBook
 	quit      context.Context
 	stop      context.CancelFunc
+	// covered reports whether this node has all that a snapshot brings.
+	covered func(*raft.InstallSnapshotRequest) bool
 	// requests is what raft reads: what peers send and what inject adds.
 	requests chan raft.RPC
 	pumped   sync.WaitGroup
@@ -69,6 +71,7 @@ func (g *Group) newTransport() *transport {
 	layer := newStreamLayer(g.mux)
 	t := &transport{
 		layer: layer, fault: g.cfg.faults, sendState: g.sendState, addresses: g.addrs,
+		covered:  g.covered,
 		requests: make(chan raft.RPC),
 	}
 	t.quit, t.stop = context.WithCancel(context.Background())
@@ -93,11 +96,23 @@ func (t *transport) pump() {
 	for {
 		select {
 		case rpc := <-t.NetworkTransport.Consumer():
+			if req, ok := rpc.Command.(*raft.InstallSnapshotRequest); ok && t.covered(req) {
+				t.answerCovered(rpc, req)
+				continue
+			}
 			t.pass(rpc)
 		case <-t.quit.Done():
 			return
 		}
 	}
+}
+
+// answerCovered accepts a snapshot in raft's name. Raft would empty the log and
+// keep in memory that it has entries, then refuse every append, or panic at one
+// that names such an entry.
+func (t *transport) answerCovered(rpc raft.RPC, req *raft.InstallSnapshotRequest) {
+	_, err := io.Copy(io.Discard, rpc.Reader)
+	rpc.Respond(&raft.InstallSnapshotResponse{RPCHeader: req.RPCHeader, Term: req.Term, Success: err == nil}, err)
 }
 
 func (t *transport) pass(rpc raft.RPC) {

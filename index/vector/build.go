@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// graphRows is the number of rows from which a graph is built. Measured: the scan of 384 codes takes 11 ns a row and a walk
-// some 150 microseconds at 100,000 rows, so the walk begins to win below this size; but the graph costs about 0.1 ms of a core
-// for each row added, and the scan is exact.
+// graphRows is the number of rows from which a graph is built. Measured at 40,000 rows of 384 values: a scan takes 1.7 ms of a
+// core, a walk 0.4 ms, and each row costs 0.35 ms to link. Below, the gain is small and the scan is exact.
 const graphRows = 32 << 10
 
 // Of a graph's rows, those removed are dropped by building it anew when there are more than deadRows and a quarter of all.

@@ -2,11 +2,13 @@ package pipeline
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -122,17 +124,20 @@ func TestUnknownNames(t *testing.T) {
 	}
 }
 
-func TestEchoes(t *testing.T) {
-	lesson := "when the moon is full count the sheep twice and then sleep"
-	now := map[string]api.Experience{"1": {ID: "1", Content: lesson}}
-	if n := countEchoes(now, nil, nil, []string{"> " + lesson}, nil); n != 1 {
-		t.Errorf("an echo: %d", n)
+func TestFeedIsSeen(t *testing.T) {
+	req := api.RecordTrajectory{Task: "t", Attempts: make([]api.Attempt, 8)}
+	for i := range req.Attempts {
+		req.Attempts[i].Steps = []api.Step{{Tool: "x"}}
 	}
-	if n := countEchoes(now, nil, now, []string{"> " + lesson}, nil); n != 0 {
-		t.Errorf("learned without it too: %d", n)
+	feed(&req, api.RecallAnswer{Guidance: "> " + canary, Receipt: "r"}, 0)
+	for i, a := range req.Attempts {
+		text := fmt.Sprint(a.Steps)
+		if !strings.Contains(text, canary) || a.Receipt != "r" {
+			t.Errorf("attempt %d was not fed: %s", i, text)
+		}
 	}
-	if n := countEchoes(now, nil, nil, []string{"> " + lesson}, []taskGroup{{task: lesson}}); n != 0 {
-		t.Errorf("the task says it: %d", n)
+	if !repeats(api.Experience{Tools: []string{recallTool}}) || repeats(api.Experience{Content: "x"}) {
+		t.Error("an echo is not told from another experience")
 	}
 }
 

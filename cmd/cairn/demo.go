@@ -43,14 +43,15 @@ func (c demoCmd) Run(a *app) (err error) {
 		defer cancel()
 		err = errors.Join(err, s.Close(ctx))
 	}()
-	if err := c.run(a, s, n); err != nil {
+	report, err := c.run(a, s, n)
+	if err != nil {
 		return err
 	}
 	if c.Exit {
 		return nil
 	}
-	fmt.Fprintf(a.stderr, "\nThe site goes on at %s (data in %s, removed at the end). Ctrl-C ends it.\nSign in, once and within 10 minutes: %s\n",
-		s.URL(), dir, s.SignInLink())
+	fmt.Fprintf(a.stderr, "\nThe site goes on at %s (data in %s, removed at the end). Ctrl-C ends it.\nSign in to the shared memory, once and within 10 minutes: %s\n",
+		s.URL(), dir, s.SignInLinkFor(report.SharedKey))
 	return s.Wait(a.ctx)
 }
 
@@ -69,14 +70,14 @@ func (c demoCmd) start(ctx context.Context, dir string, log *slog.Logger) (*site
 	return s, n, nil
 }
 
-func (c demoCmd) run(a *app, s *site.Site, n site.Node) error {
+func (c demoCmd) run(a *app, s *site.Site, n site.Node) (*demo.Report, error) {
 	conf := demo.Config{URL: s.URL(), AdminKey: n.AdminKey(), Seed: c.Seed, Tasks: c.Tasks}
 	bar := a.progress(conf.Episodes(), "agents at work")
 	conf.Done = func() { _ = bar.Add(1) }
 	r, err := demo.Run(a.ctx, conf)
 	_ = bar.Finish()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return a.show(r, func(w io.Writer) { demo.Print(w, r) })
+	return r, a.show(r, func(w io.Writer) { demo.Print(w, r) })
 }

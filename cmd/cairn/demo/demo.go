@@ -66,7 +66,7 @@ func Run(ctx context.Context, c Config) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Report{Seed: c.Seed, Tasks: c.Tasks, Arms: map[string]Arm{}}
+	r := &Report{Seed: c.Seed, Tasks: c.Tasks, Arms: map[string]Arm{}, SharedKey: shared.key}
 	if err := c.runArms(ctx, r, private, shared); err != nil {
 		return nil, err
 	}

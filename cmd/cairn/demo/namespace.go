@@ -18,6 +18,7 @@ type namespace struct {
 	// put up at once what worked, and leave it to the others to judge.
 	share, offer string
 
+	key    string // of its admin
 	admin  *client.Client
 	agents map[string]*client.Client
 }
@@ -51,7 +52,8 @@ func (s *siteClient) open(ctx context.Context, admin *client.Client, id string, 
 	if made.Value.AdminKey == nil {
 		return errors.New("the site gave no admin key")
 	}
-	if n.admin, err = s.client(*made.Value.AdminKey); err != nil {
+	n.key = *made.Value.AdminKey
+	if n.admin, err = s.client(n.key); err != nil {
 		return err
 	}
 	if _, err := n.admin.UpdateSettings(ctx, id, api.Settings{Share: n.share}); err != nil {

@@ -19,6 +19,9 @@ type Report struct {
 	Liar        Liar           `json:"liar"`
 	Promoted    []Promoted     `json:"promoted"`
 	Example     *Example       `json:"example"`
+
+	// SharedKey is the admin key of the namespace with the shared memory. It is never printed.
+	SharedKey string `json:"-"`
 }
 
 // Arm is the success of the honest agents, with 95 % Wilson intervals over their tasks.

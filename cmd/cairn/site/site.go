@@ -90,11 +90,14 @@ func (s *Site) Addr() string { return s.addr }
 func (s *Site) URL() string { return "http://" + s.addr }
 
 // SignInLink is a link that signs a browser in once with the node's admin key, "" if the node has none.
-func (s *Site) SignInLink() string {
-	if s.node.AdminKey() == "" {
+func (s *Site) SignInLink() string { return s.SignInLinkFor(s.node.AdminKey()) }
+
+// SignInLinkFor is a link that signs a browser in once with key, "" for an empty key.
+func (s *Site) SignInLinkFor(key string) string {
+	if key == "" {
 		return ""
 	}
-	return s.web.SignInLink(s.URL(), s.node.AdminKey())
+	return s.web.SignInLink(s.URL(), key)
 }
 
 // AwaitReady waits until the node is ready.

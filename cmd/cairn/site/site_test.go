@@ -61,6 +61,9 @@ func TestServesUntilClosed(t *testing.T) {
 	if link := s.SignInLink(); !strings.HasPrefix(link, s.URL()+"/signin?") || strings.Contains(link, "ck_admin") {
 		t.Errorf("link = %q, want one of this site without the key in it", link)
 	}
+	if one, two := s.SignInLinkFor("ck_other"), s.SignInLinkFor("ck_other"); one == two || one == "" || s.SignInLinkFor("") != "" {
+		t.Errorf("links %q and %q, want two that differ, and none without a key", one, two)
+	}
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 	for range 2 {
 		if err := s.Close(t.Context()); err != nil {

@@ -44,6 +44,15 @@ func TestRequestsOfCommands(t *testing.T) {
 			"/v1/recalls/rcp_x/outcome", `{"success":false,"evidence":"verified","used":["a","b"]}`},
 		{"outcome that used nothing", "", []string{"outcome", "rcp_x", "--reward", "0", "--unused"},
 			"/v1/recalls/rcp_x/outcome", `{"reward":0,"used":[]}`},
+		{"hold shown", "", []string{"hold", "e1", "--reason", "r"}, "/v1/experiences/e1/hold", `{"reason":"r","dry_run":true}`},
+		{"hold", "", []string{"hold", "e1", "--yes"}, "/v1/experiences/e1/hold", `{}`},
+		{"release", "", []string{"release", "e1", "--yes", "--reason", "r"}, "/v1/experiences/e1/release", `{"reason":"r"}`},
+		{"revoke shown", "", []string{"revoke", "e1"}, "/v1/experiences/e1/revoke", `{"dry_run":true}`},
+		{"approve", "", []string{"promotions", "approve", "p1", "--reason", "r"}, "/v1/promotions/p1/approve", `{"reason":"r"}`},
+		{"reject", "", []string{"promotions", "reject", "p1"}, "/v1/promotions/p1/reject", `{}`},
+		{"list of promotions", "", []string{"promotions", "list", "--status", "pending", "--limit", "3"}, "/v1/promotions?limit=3&status=pending", `null`},
+		{"sample", "", []string{"audit", "sample"}, "/v1/audit/samples?n=20", `null`},
+		{"verdict", "", []string{"audit", "judge", "e1", "bad"}, "/v1/audit/samples/e1", `{"verdict":"bad"}`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			e := &echo{v: map[string]any{"id": "it"}}
@@ -90,6 +99,19 @@ func TestHumanOutput(t *testing.T) {
 			[]string{"trust", "e1"}, []string{"0.510", "2 more jurors", "bo", "yes"}},
 		{"outcome", api.OutcomeAnswer{Trust: []api.TrustChange{{Experience: "e1", Before: .255, After: .4}}},
 			[]string{"outcome", "r", "--success"}, []string{"0.255 -> 0.400"}},
+		{"hold shown", api.Curated{Experience: "e1", Status: "promoted", Closes: []string{"e2"}, Notifies: []string{"bo-1", "cy-1"}, DryRun: true},
+			[]string{"hold", "e1"}, []string{"would be held", "e1, with 1 derived", "e2", "bo-1, cy-1"}},
+		{"revocation", api.Curated{Experience: "e1", Status: "revoked"}, []string{"revoke", "e1", "--yes"}, []string{"revoked", "was given to", "none"}},
+		{"promotions", api.List[api.Promotion]{Items: []api.Promotion{{ID: "p1", Experience: "e1", Action: "promote", Status: "pending", Reasons: []string{"trust .51"}}}, NextCursor: new("c2")},
+			[]string{"promotions", "list"}, []string{"p1", "pending", "trust .51", "--cursor c2"}},
+		{"approval", api.Promotion{ID: "p1", Experience: "e1", Status: "approved"}, []string{"promotions", "approve", "p1"}, []string{"p1 approved", "e1"}},
+		{"samples", api.Samples{Judged: 5, Bad: .2, Low: .04, High: .62, Items: []api.Sample{
+			{ID: "e1", Verdict: "bad", By: "aud", Experience: api.Experience{Content: "Plan that worked: a()", Trust: trust}}, {ID: "e2"}}},
+			[]string{"audit", "sample"}, []string{"bad (aud)", "not judged", "Plan that worked: a()", "0.20 [0.04, 0.62]"}},
+		{"no samples", api.Samples{}, []string{"audit", "sample", "-n", "0"}, []string{"nothing to draw"}},
+		{"alerts", api.List[api.Alert]{Items: []api.Alert{{Kind: "contrary_reports", Severity: "warning", Detail: "bo lies apart", Value: .4, Limit: .25, Experiences: []string{"e1"}}}},
+			[]string{"alerts"}, []string{"contrary reports", "bo lies apart (0.40, limit 0.25)", "see e1"}},
+		{"no alerts", api.List[api.Alert]{}, []string{"alerts"}, []string{"no alerts"}},
 		{"agents", api.List[api.Agent]{Items: []api.Agent{{ID: "a1", Roles: []string{"agent"}}}, NextCursor: new("c2")},
 			[]string{"agent", "list"}, []string{"a1", "--cursor c2"}},
 	} {

@@ -39,6 +39,12 @@ type root struct {
 	Feed       feedCmd       `cmd:"" help:"Follow the live feed."`
 	Trust      trustCmd      `cmd:"" help:"Show every term of an experience's trust."`
 	Provenance provenanceCmd `cmd:"" help:"Show where an experience came from."`
+	Promotions promotionsCmd `cmd:"" help:"List, approve and reject decisions about the meta-pool."`
+	Hold       holdCmd       `cmd:"" help:"Stop an experience and what was derived from it."`
+	Release    releaseCmd    `cmd:"" help:"End a hold."`
+	Revoke     revokeCmd     `cmd:"" help:"Call an experience back from all who were given it."`
+	Audit      auditCmd      `cmd:"" help:"Draw samples of the meta-pool and judge them."`
+	Alerts     alertsCmd     `cmd:"" help:"Show signs of collusion or ill health."`
 	Import     importCmd     `cmd:"" help:"Import data of other systems."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`
 	Completion completionCmd `cmd:"" help:"Print a completion script for a shell."`

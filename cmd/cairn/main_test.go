@@ -46,6 +46,9 @@ func TestUsage(t *testing.T) {
 		{"empty experience", []string{"record", "experience"}, "--scenario and --content"},
 		{"no such file", []string{"record", "trajectory", "nowhere.json"}, "nowhere.json"},
 		{"bad address", []string{"status", "--addr", "ftp://x"}, "--addr"},
+		{"unknown verdict", []string{"audit", "judge", "e1", "fine"}, "good"},
+		{"too many samples", []string{"audit", "sample", "-n", "501"}, "0..500"},
+		{"hold of nothing", []string{"hold", "--yes"}, "<id>"},
 		{"too parallel", []string{"import", "trajectories", "x", "--parallel", "65"}, "1..64"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -51,6 +51,7 @@ func (l leakChecked) Run() int {
 //	value VAR PATH                         set VAR from the JSON printed last: a.0.b
 //	hammer N DATA FILE                     write from four clients, kill -9 after N acknowledged writes, list them in FILE
 //	acked FILE                             check that every write of FILE is there, once
+//	jury KEY KEY...                        jurors succeed with what is on trial until a promotion waits
 //	cursors FILE...                        print the cursors of the feed events in files
 //	last FILE                              set LAST to the cursor of the last feed event in a file
 func TestScripts(t *testing.T) {
@@ -65,6 +66,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"up": cmdUp, "crash": cmdCrash, "down": cmdDown, "http": cmdHTTP, "value": cmdValue,
 			"hammer": cmdHammer, "acked": cmdAcked, "cursors": cmdCursors, "last": cmdLast,
+			"jury": cmdJury,
 		},
 	})
 }

@@ -42,23 +42,14 @@ const srvPrefix = "srv:"
 // does it form a new site.
 func (g *Group) announce() {
 	for {
-		changed := g.leaderChanged.next()
-		pause := time.NewTimer(g.announceOnce())
-		select {
-		case <-pause.C:
-		case <-changed:
-			// Elections come in bursts; the pause still bounds the rate.
-			select {
-			case <-pause.C:
-			case <-g.stop:
-			}
-		case <-g.stop:
-		}
-		pause.Stop()
+		pause := g.announceOnce()
 		select {
 		case <-g.stop:
 			return
 		default:
+		}
+		if !g.pauseFor(pause) {
+			return
 		}
 	}
 }
@@ -70,37 +61,51 @@ func (g *Group) announceOnce() time.Duration {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), g.cfg.PeerTimeout)
 	defer cancel()
-	defer context.AfterFunc(ctx, func() {})()
-	stop := g.stopContext(cancel)
-	defer stop()
-	found := map[string]joinAnswer{}
+	defer g.stopContext(cancel)()
+	found, joined := g.askAround(ctx)
+	if !joined {
+		g.formSite(found)
+	}
+	return g.cfg.HeartbeatTimeout
+}
+
+// askAround asks at every address where the site may be, and first at the
+// leader that somebody names. It returns who was found, by id, and whether the
+// leader has taken this node in.
+func (g *Group) askAround(ctx context.Context) (found map[string]joinAnswer, joined bool) {
+	found = map[string]joinAnswer{}
 	asked := map[string]bool{g.PeerAddr(): true}
 	queue := g.joinTargets(ctx)
 	for len(queue) > 0 && ctx.Err() == nil {
-		addr := queue[0]
+		addr := g.withMemberID(queue[0])
 		queue = queue[1:]
-		if asked[addr] {
+		if asked[plainAddr(addr)] {
 			continue
 		}
-		asked[addr] = true
+		asked[plainAddr(addr)] = true
 		answer, err := g.askToJoin(ctx, addr)
+		id, _ := splitID(addr)
 		switch {
-		case errors.Is(err, ErrRemoved):
+		case errors.Is(err, ErrRemoved) && id != "":
 			g.onRemoved()
-			return time.Second
+			return found, true
+		case errors.Is(err, ErrRemoved):
+			// Only a member that this node knows may send it away: at this
+			// address there may be a site formed by mistake.
+			g.log.Warn("the node asked leads a site that does not know this one; is the folder from another site?", "address", addr)
+			continue
 		case err != nil:
 			g.log.Debug("ask to join", "address", addr, "error", err)
 			continue
 		case answer.Joined:
-			return g.cfg.HeartbeatTimeout
+			return found, true
 		}
 		found[answer.ID] = answer
 		if answer.Leader != "" {
 			queue = append([]string{answer.Leader}, queue...)
 		}
 	}
-	g.formSite(found)
-	return g.cfg.HeartbeatTimeout
+	return found, false
 }
 
 // stopContext calls cancel when the group closes; the result ends the watch.
@@ -134,6 +139,17 @@ func (g *Group) settled() bool {
 	return false
 }
 
+// withMemberID adds the id of the member that the log knows at addr, if any, so
+// that nobody else can answer there.
+func (g *Group) withMemberID(addr string) string {
+	for _, s := range g.members() {
+		if string(s.Address) == addr && string(s.ID) != g.id {
+			return string(withID(s.ID, s.Address))
+		}
+	}
+	return addr
+}
+
 // joinTargets lists where the site may be found: what the operator said, then
 // the members that this node remembers.
 func (g *Group) joinTargets(ctx context.Context) []string {
@@ -143,7 +159,7 @@ func (g *Group) joinTargets(ctx context.Context) []string {
 	}
 	for _, s := range g.inst.Load().members() {
 		if string(s.ID) != g.id {
-			targets = append(targets, plainAddr(g.addrs.resolve(s.ID, s.Address)))
+			targets = append(targets, g.addrs.resolve(s.ID, s.Address))
 		}
 	}
 	return targets

@@ -366,13 +366,17 @@ func TestRandomLogs(t *testing.T) {
 			for k, n := range w.done {
 				total[k] += n
 			}
-			for _, name := range []string{"promotions", "demotions", "merges", "archived", "retired", "nominations"} {
+			for _, name := range []string{"promotions", "demotions", "merges", "archived", "retired", "nominations", "revoked"} {
 				total[name] += int(w.counter(name))
 			}
 			w.compareCuts(seed)
 		})
 	}
-	for _, name := range []string{"promotions", "demotions", "merges", "archived", "retired", "nominations"} {
+	must := []string{"promotions", "merges", "nominations"}
+	if *walks >= 8 {
+		must = append(must, "demotions", "archived", "retired", "revoked")
+	}
+	for _, name := range must {
 		if total[name] == 0 {
 			t.Errorf("no walk had %s: what they check is too little", name)
 		}

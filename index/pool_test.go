@@ -95,18 +95,22 @@ func TestFloor(t *testing.T) {
 	mustPut(t, p, Doc{ID: "zh-far", Fields: text("gamma"), Vectors: []embed.Vector{near(r, zh, .5)}})
 	mustPut(t, p, Doc{ID: "zh-word", Fields: text("refund"), Vectors: []embed.Vector{near(r, zh, .5)}})
 	mustPut(t, p, Doc{ID: "bare", Fields: text("refund")})
+	mustPut(t, p, Doc{ID: "en-faint", Fields: text("delta"), Vectors: []embed.Vector{near(r, en, .38)}})
 	for _, c := range []struct {
 		name string
 		q    Query
 		want []string
 	}{
+		{"a faint cosine needs a word in common", Query{Text: "qwxyz", Vector: en}, []string{"en-near"}},
+		{"a faint cosine with one", Query{Text: "delta qwxyz", Vector: en}, []string{"en-faint", "en-near"}},
+		{"a faint cosine and no words", Query{Text: "the of", Vector: en}, []string{"en-faint", "en-near"}},
 		{"minilm: a keyword does not pass the floor, no vector does", Query{Text: "refund", Vector: en}, []string{"bare", "en-near", "zh-word"}},
 		{"e5: a keyword passes the floor", Query{Text: "refund", Vector: zh}, []string{"bare", "en-far", "zh-near", "zh-word"}},
 		{"e5: one keyword of many does not", Query{Text: "refund 预订 一张 桌子 明天 晚上 两个 人", Vector: zh}, []string{"bare", "en-far", "zh-near"}},
 		{"no text", Query{Vector: zh}, []string{"zh-near"}},
 		{"no vector", Query{Text: "refund"}, []string{"bare", "en-far", "zh-word"}},
 		{"nonsense", Query{Text: "qwxyz", Vector: unit(r, embed.MiniLM)}, []string{}},
-		{"no floor", Query{Vector: en, IgnoreFloor: true}, []string{"en-far", "en-near"}},
+		{"no floor", Query{Vector: en, IgnoreFloor: true}, []string{"en-faint", "en-far", "en-near"}},
 		{"unknown embedder", Query{Text: "alpha", Vector: embed.Vector{Embedder: "other", Values: []float32{1}}}, []string{"en-near"}},
 	} {
 		hits, err := p.Search(context.Background(), c.q)

@@ -198,11 +198,24 @@ func (p *Pool) hitLocked(s *search, doc uint32, bm25 float64) Hit {
 	}
 	h.Score = h.Common + float64(h.Weight*h.Keyword)
 	if h.HasCosine {
-		h.AboveFloor = h.Cosine >= s.profile.Floor || s.profile.KeywordPassesFloor && h.Cover >= s.profile.PassCover
+		h.AboveFloor = s.relevant(h)
 	} else {
 		h.AboveFloor = h.BM25 > 0
 	}
 	return h
+}
+
+// relevant applies the floor. A cosine between Floor and Strict is faint: among thousands of texts some reach it by chance,
+// so that it needs a word in common, unless the query has none.
+func (s *search) relevant(h Hit) bool {
+	p := s.profile
+	switch {
+	case h.Cosine >= p.Strict, p.KeywordPassesFloor && h.Cover >= p.PassCover:
+		return true
+	case h.Cosine < p.Floor:
+		return false
+	}
+	return s.words.Empty() || h.Cover >= p.FaintCover
 }
 
 func compareHits(a, b Hit) int {

@@ -16,7 +16,8 @@ type Profile struct {
 	AssetHash string // SHA-256 of the weights file, hex
 
 	Floor         float64 // below it a text is not relevant
-	Strict        float64 // a floor for callers that prefer nothing over a doubtful hit
+	Strict        float64 // from it a text is relevant by its cosine alone
+	FaintCover    float64 // share of the query's keywords that a text between Floor and Strict must cover
 	Duplicate     float64 // from it two texts are candidates for being duplicates; vetoes decide
 	Contrast      float64 // from it two texts are related enough to be contrasted
 	KeywordWeight float64 // best fixed weight of the keyword part for memories and notes
@@ -37,13 +38,13 @@ var profiles = [...]Profile{
 	{
 		ID: MiniLM, Dims: Dims, MaxTokens: 256,
 		AssetHash: "98fd40d55b69e9bb7f35fc8888c9670aa3ba320c0e60f7bf1d8883a129a1be3d",
-		Floor:     .30, Strict: .40, Duplicate: .90, Contrast: .30,
+		Floor:     .30, Strict: .40, FaintCover: .05, Duplicate: .90, Contrast: .30,
 		KeywordWeight: .3, DialogWeight: .8, CoverWeight: 1.5,
 	},
 	{
 		ID: E5, Dims: Dims, Prefix: "query: ", MaxTokens: 512,
 		AssetHash: "9a3058193d55c268314dd598158d2cc108a06e380e43798713ae96c0a3fcf8a2",
-		Floor:     .88, Strict: .90, Duplicate: .97, Contrast: .90,
+		Floor:     .88, Strict: .90, FaintCover: .05, Duplicate: .97, Contrast: .90,
 		KeywordWeight: .2, DialogWeight: .2, CoverWeight: 1.5,
 		KeywordPassesFloor: true, PassCover: .15, Unrelated: .857,
 	},

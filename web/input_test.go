@@ -228,7 +228,7 @@ func TestBadPaths(t *testing.T) {
 	st := newSite(t)
 	for _, path := range []string{
 		"/v2", "/v1", "/v1/", "/v1/nope", "/v1/agents/", "/v1//agents", "//v1/agents", "/v1/./agents", "/v1/agents/../stats",
-		"/v1/%2e%2e/stats", "/v1/experiences/a%2f..%2fb", "/v1/experiences/a%00b", "/v1/experiences/%ff", "/ui/", "/ui/index.html", "/app.js/", "/index.html",
+		"/v1/%2e%2e/stats", "/v1/experiences/a%2f..%2fb", "/v1/experiences/a%00b", "/v1/experiences/%ff", "/ui/", "/ui/index.html", "/app.js/", "/index.html", "/screenshot.png", "/ui/screenshot.png",
 		"/.git/config", "/v1/experiences/..", "/..", "/.", "/v1/agents/x/y",
 	} {
 		request := fmt.Sprintf("GET %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nConnection: close\r\n\r\n", path, agentKey)

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-//go:embed ui
+//go:embed ui/*.html ui/*.css ui/*.js ui/*.svg ui/js
 var pageFiles embed.FS
 
 // mediaTypes of the page's files; they are not left to the machine's own table.

@@ -2,13 +2,16 @@
 
 import { get, signIn, signOut } from './js/api.js';
 import { byId, h, put } from './js/dom.js';
+import { showDesk } from './js/desk.js';
 import { showDetail } from './js/detail.js';
 import { showFeed } from './js/feed.js';
 import { POOLS, showList } from './js/list.js';
 import { showCluster, showStats } from './js/overview.js';
 
 const view = { pool: 'all', filters: { q: '', task_type: '', kind: '', status: '' } };
+let me = null;
 let reload = () => {};
+let reloadDesk = () => {};
 let stopFeed = () => {};
 let timer = 0;
 
@@ -22,7 +25,7 @@ function route() {
   const [, first, id] = location.hash.split('/');
   const main = byId('main');
   if (first === 'e' && id) {
-    reload = showDetail(main, decodeURIComponent(id), '#/' + view.pool, failed);
+    reload = showDetail(main, decodeURIComponent(id), { back: '#/' + view.pool, me, failed, changed });
     document.title = 'Experience · Cairn';
     main.focus({ preventScroll: true });
     main.scrollIntoView({ block: 'nearest' });
@@ -42,17 +45,26 @@ async function overview() {
   return [stats.value, cluster.value];
 }
 
+// changed draws what depends on something that was done on this page.
+function changed() {
+  overview();
+  reloadDesk();
+}
+
 // soon draws again after events, at most every two seconds however many come.
-function soon() {
+const touched = new Set();
+function soon(m) {
+  touched.add(m.experience);
   timer ||= setTimeout(() => {
     timer = 0;
     overview();
-    if (!document.activeElement?.closest('form')) reload();
+    reloadDesk();
+    if (!document.activeElement?.closest('form')) reload(new Set(touched));
+    touched.clear();
   }, 2000);
 }
 
 async function start() {
-  let me;
   try {
     me = await get('agents/me');
   } catch (e) {
@@ -64,6 +76,7 @@ async function start() {
   byId('signout').hidden = false;
   byId('gate').hidden = true;
   byId('app').hidden = false;
+  reloadDesk = showDesk(byId('desk'), me, () => reload());
   route();
   const [stats, cluster] = await overview();
   const from = stats && cluster ? `${cluster.epoch}:${Math.max(0, stats.index - 300)}.0` : '';
@@ -73,6 +86,8 @@ async function start() {
 
 function ask(why) {
   stopFeed();
+  reload = reloadDesk = () => {};
+  document.querySelectorAll('dialog').forEach((d) => d.close());
   byId('app').hidden = true;
   byId('signout').hidden = true;
   put(byId('who'));
@@ -108,7 +123,7 @@ function theme(name) {
 }
 
 document.addEventListener('keydown', (e) => {
-  if (e.ctrlKey || e.metaKey || e.altKey) return;
+  if (e.ctrlKey || e.metaKey || e.altKey || document.querySelector('dialog')) return;
   const typing = e.target.closest('input, select');
   if (e.key === 'Escape') {
     if (typing) typing.blur();

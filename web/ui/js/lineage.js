@@ -3,7 +3,7 @@
 import { h, s, short } from './dom.js';
 import { words } from './format.js';
 
-const W = 154, H = 46, GAPX = 38, GAPY = 12, PER_COLUMN = 8;
+const W = 154, H = 40, GAPX = 38, GAPY = 10, PER_COLUMN = 8, LEAST = 0.8;
 
 // ranks gives each node its column. An edge points from effect to cause, and every cause stands left of all its effects.
 function ranks(graph, root) {
@@ -62,8 +62,8 @@ function box(n, at, here) {
   const shape = s('g', { class: n.type + (here ? ' here' : ''), transform: `translate(${at.x} ${at.y})` },
     s('title', null, `${n.label}\n${Object.entries(n.attributes ?? {}).map(([k, v]) => `${k}: ${v}`).join('\n')}`),
     s('rect', { width: W, height: H, rx: n.type === 'agent' ? H / 2 : n.type === 'activity' ? 2 : 8 }),
-    s('text', { x: 12, y: 20 }, short(n.label || n.id, 20)),
-    s('text', { class: 'faint', x: 12, y: 36 }, short(note, 23)));
+    s('text', { x: 12, y: 17 }, short(n.label || n.id, 20)),
+    s('text', { class: 'faint', x: 12, y: 32 }, short(note, 23)));
   const link = !here && /^experience:(.+)$/.exec(n.id);
   return link ? s('a', { href: '#/e/' + link[1] }, shape) : shape;
 }
@@ -90,13 +90,15 @@ export function lineage(graph, id) {
     col.forEach((n, j) => places.set(n.id, { x: 4 + i * (W + GAPX), y: 4 + top + j * (H + GAPY) }));
   });
   const width = 8 + cols.length * (W + GAPX) - GAPX;
-  const frame = h('div', { class: 'scroll', tabindex: 0, role: 'group', 'aria-label': 'Lineage' },
-    s('svg', { class: 'graph', width, height: height + 8, viewBox: `0 0 ${width} ${height + 8}`, role: 'img', 'aria-label': `${graph.nodes.length} things and ${graph.edges.length} relations` },
-      s('defs', null, s('marker', { id: 'arrow', viewBox: '0 0 8 8', refX: 8, refY: 4, markerWidth: 7, markerHeight: 7, orient: 'auto' }, s('path', { d: 'M0 0 L8 4 L0 8 z' }))),
-      graph.edges.map((e) => edge(e, places)),
-      cols.flat().map((n) => box(n, places.get(n.id), n.id === root.id))));
+  const drawing = s('svg', { class: 'graph', viewBox: `0 0 ${width} ${height + 8}`, role: 'img', 'aria-label': `${graph.nodes.length} things and ${graph.edges.length} relations` },
+    s('defs', null, s('marker', { id: 'arrow', viewBox: '0 0 8 8', refX: 8, refY: 4, markerWidth: 7, markerHeight: 7, orient: 'auto' }, s('path', { d: 'M0 0 L8 4 L0 8 z' }))),
+    graph.edges.map((e) => edge(e, places)),
+    cols.flat().map((n) => box(n, places.get(n.id), n.id === root.id)));
+  drawing.style.maxWidth = width + 'px'; // it shrinks a little to fit, then scrolls
+  drawing.style.minWidth = width * LEAST + 'px';
+  const frame = h('div', { class: 'scroll', tabindex: 0, role: 'group', 'aria-label': 'Lineage' }, drawing);
   const here = places.get(root.id);
-  if (here) requestAnimationFrame(() => { frame.scrollLeft = here.x + W / 2 - frame.clientWidth / 2; });
+  if (here) requestAnimationFrame(() => { frame.scrollLeft = (here.x + W / 2) * drawing.clientWidth / width - frame.clientWidth / 2; });
   return h('div', null, frame,
     h('p', { class: 'key' }, h('span', null, h('i'), 'thing'), h('span', null, h('i', { class: 'activity' }), 'activity'), h('span', null, h('i', { class: 'agent' }), 'agent'), 'arrows lead to where a thing came from'));
 }

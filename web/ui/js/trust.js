@@ -24,13 +24,13 @@ export function mini(trust, status) {
 function line(d) {
   const { trust, threshold, demote_below: low } = d;
   const kind = standing(trust.value, threshold, low);
-  const x = (v) => 20 + 560 * v;
+  const x = (v) => 16 + 468 * v;
   const mark = (v, name, y, cls) => [
     s('line', { class: cls, x1: x(v), x2: x(v), y1: 30, y2: 66 }),
     s('text', { class: 'faint', x: x(v) + (v === low ? -4 : 4), y, 'text-anchor': v === low ? 'end' : 'start' }, `${name} ${score(v)}`),
   ];
-  return s('svg', { class: 'trustline', viewBox: '0 0 600 100', role: 'img', 'aria-label': `Trust ${score(trust.value)}, interval ${score(trust.low)} to ${score(trust.high)}, promotes at ${score(threshold)}` },
-    s('rect', { class: 'track', x: x(0), y: 44, width: 560, height: 8, rx: 4 }),
+  return s('svg', { class: 'trustline', viewBox: '0 0 500 100', role: 'img', 'aria-label': `Trust ${score(trust.value)}, interval ${score(trust.low)} to ${score(trust.high)}, promotes at ${score(threshold)}` },
+    s('rect', { class: 'track', x: x(0), y: 44, width: 468, height: 8, rx: 4 }),
     s('rect', { class: 'span ' + kind, x: x(trust.low), y: 40, width: Math.max(x(trust.high) - x(trust.low), 2), height: 16, rx: 4 }),
     mark(threshold, 'promotes at', 26, 'tick'), mark(low, 'demotes below', 26, 'tick low'),
     s('circle', { class: 'mean', cx: x(trust.mean), cy: 48, r: 4.5 }),
@@ -45,29 +45,33 @@ const fact = (name, value, title) => [h('div', null, h('dt', { title }, name), h
 export function trustBlock(d, shared) {
   return h('section', { class: 'block' },
     h('h2', null, 'Trust', h('span', { class: 'soft' }, 'computed from other principals’ outcomes, rule ', h('code', null, d.rule || '–'))),
-    shared ? judged(d) : own(d),
-    table('Jurors', d.jurors, ['Juror', 'Mass', 'Mean lift', 'Leniency', 'Counted', ''], (j) => [
-      j.juror.replace(/^principal:/, ''), amount(j.weight), score(j.lift), score(j.leniency), amount(j.counted), j.struck ? 'struck' : j.heard ? 'heard' : 'waiting']),
-    folded(d.evidence, table('', d.evidence?.slice(-100).reverse(), ['By', 'Principal', 'Kind', 'Reward', 'Expected', 'Lift', 'Mass'], (e) => [
-      e.agent, e.principal, e.kind, score(e.reward), score(e.expected), score(e.lift), amount(e.weight)])));
+    shared ? judged(d) : own(d));
 }
 
-// folded keeps a long table out of the way; the newest rows come first.
-function folded(rows, table) {
+// evidence is kept folded; the newest rows come first.
+function evidence(rows) {
   if (!rows?.length) return null;
   const shown = rows.length > 100 ? `, the last 100 of ${rows.length}` : '';
-  return h('details', { class: 'under' }, h('summary', null, `Evidence one by one: ${rows.length} ${rows.length === 1 ? 'report' : 'reports'}${shown}`), table);
+  return h('details', { class: 'under' }, h('summary', null, `Evidence one by one: ${rows.length} ${rows.length === 1 ? 'report' : 'reports'}${shown}`),
+    table('', rows.slice(-100).reverse(), ['By', 'Principal', 'Kind', 'Reward', 'Expected', 'Lift', 'Mass'], (e) => [
+      e.agent, e.principal, e.kind, score(e.reward), score(e.expected), score(e.lift), amount(e.weight)]));
 }
 
+const jurors = (d) => table('', d.jurors, ['Juror', 'Mass', 'Mean lift', 'Leniency', 'Counted', ''], (j) => [
+  j.juror.replace(/^principal:/, ''), amount(j.weight), j.weight > 0 ? score(j.lift) : '–', score(j.leniency), amount(j.counted), j.struck ? 'struck' : j.heard ? 'heard' : 'waiting']);
+
 function judged(d) {
+  const verdict = h('div', { class: d.jurors?.length ? 'under' : null },
+    h('h3', null, d.missing?.length ? (d.verdict === 'demote' ? 'Why it was demoted' : 'Missing for promotion') : 'Verdict'), missing(d));
   return h('div', { class: 'pair' },
     h('div', null, line(d),
       h('dl', { class: 'facts close' },
         fact('Jury heard', `${d.heard} of ${d.jury}, needs ${d.quorum}`, 'Jurors with enough evidence'),
         fact('Citations', String(d.citations), 'Outcomes reported by jurors'),
         fact('Evidence', amount(d.trust.evidence), 'Capped mass'),
-        fact('Half width', score(d.half_width)))),
-    h('div', null, h('h3', null, d.missing?.length ? (d.verdict === 'demote' ? 'Why it was demoted' : 'Missing for promotion') : 'Verdict'), missing(d)));
+        fact('Half width', score(d.half_width))),
+      d.jurors?.length > 0 && [verdict, evidence(d.evidence)]),
+    d.jurors?.length > 0 ? jurors(d) : verdict);
 }
 
 function own(d) {
@@ -79,8 +83,12 @@ function own(d) {
     h('div', null, h('h3', null, d.missing?.length ? 'Missing for sharing' : 'Verdict'), missing(d)));
 }
 
-const missing = (d) => d.missing?.length
-  ? h('ul', { class: 'missing' }, d.missing.map((m) => h('li', null, m)))
+const stopped = { held: 'Held by a curator: in no recall until it is released', revoked: 'Revoked: called back for good', quarantined: 'In quarantine until a curator releases it' };
+
+const missing = (d) => stopped[d.status]
+  ? h('ul', { class: 'missing stopped' }, h('li', null, stopped[d.status]))
+  : d.missing?.length
+  ? h('ul', { class: 'missing' }, d.missing.map((m) => h('li', null, m === 'approval' ? 'a curator’s approval' : m)))
   : h('ul', { class: 'missing done' }, h('li', null, verdicts[d.verdict] ?? (d.verdict || 'Nothing is missing')));
 
 const verdicts = {

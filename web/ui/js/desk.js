@@ -38,7 +38,7 @@ export function showDesk(el, me, changed) {
 
   const signs = (open) => alerts.length > 0 && h('details', { open },
     h('summary', null, h('span', { class: 'dot ' + worst(alerts) }), h('b', null, alerts.length === 1 ? '1 alert' : `${alerts.length} alerts`),
-      h('span', { class: 'soft' }, alerts.map((a) => words(a.kind) + (a.members.length ? ' of ' + a.members.map(bare).join(', ') : '')).join(' · '))),
+      h('span', { class: 'soft' }, gist(alerts))),
     h('ul', null, alerts.map((a) => h('li', null,
       h('span', { class: 'chip ' + (a.severity === 'info' ? '' : a.severity === 'critical' ? 'bad' : 'trial') }, words(a.kind)),
       h('span', null, a.detail.replaceAll('principal:', '')),
@@ -50,6 +50,14 @@ export function showDesk(el, me, changed) {
 }
 
 const bare = (name) => name.replace(/^principal:/, '');
+
+// gist names each kind once, with everyone it is about.
+function gist(alerts) {
+  const kinds = new Map();
+  for (const a of alerts) kinds.set(a.kind, [...(kinds.get(a.kind) ?? []), ...a.members.map(bare)]);
+  return [...kinds].map(([kind, who]) => words(kind) + (who.length ? ' of ' + [...new Set(who)].join(', ') : '')).join(' · ');
+}
+
 const worst = (alerts) => (alerts.some((a) => a.severity === 'critical') ? 'bad' : 'wait');
 
 // named adds the experience to each decision; one that cannot be read is shown by its id.

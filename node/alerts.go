@@ -221,7 +221,7 @@ func bursts(o *opinions) []api.Alert {
 }
 
 // division finds groups that praise inside and slander outside: a principal that gives some authors far more than others,
-// among whom it is given the same back.
+// among whom it is given the same back. One outsider makes no division.
 func division(o *opinions) []api.Alert {
 	var out []api.Alert
 	for _, a := range slices.Sorted(maps.Keys(o.given)) {
@@ -237,7 +237,8 @@ func division(o *opinions) []api.Alert {
 			outside.LW, outside.LS = outside.LW+r.LW, outside.LS+r.LS
 		}
 		gap := meanLift(&in) - meanLift(&outside)
-		if len(friends) > divisionMembers && score(in.LW) >= divisionMass && score(outside.LW) >= divisionMass && gap > divisionLimit {
+		others := len(o.given[a]) + 1 - len(friends)
+		if len(friends) > divisionMembers && others >= divisionMembers && score(in.LW) >= divisionMass && score(outside.LW) >= divisionMass && gap > divisionLimit {
 			out = append(out, alert("group_division", gap, divisionLimit, friends, nil,
 				"%s gives its group %.2f more than the others", a, gap))
 		}

@@ -291,6 +291,9 @@ func (n *Node) Erasure(_ context.Context, c api.Caller, receipt string) (api.Era
 		return api.Erasure{}, orDefault(err, api.NotFound("erasure"))
 	}
 	places := map[string]string{"state": "purged", "index": "purged", "log": "pending", "backups": "not tracked by this node"}
+	if e.Open > 0 {
+		places["state"] = "pending" // what hung on the erased ids is being purged
+	}
 	for _, gone := range e.Erased {
 		if x, err := v.Experience(ns, gone); err != nil || x != nil {
 			places["state"] = "pending"

@@ -113,6 +113,13 @@ func (f *follower) catchUp() error {
 	if v.Index() <= at {
 		return nil
 	}
+	oldest, err := v.OldestChange()
+	if err != nil {
+		return err
+	}
+	if oldest > at+1 {
+		return f.rebuild() // the log of changes was trimmed beyond where the index stands
+	}
 	seen := map[store.ID]bool{}
 	var list []store.Change
 	err = v.Changes(at, func(_ uint64, c *store.Change) bool {

@@ -22,7 +22,8 @@ const (
 	macBytes       = 16
 	maxReceipt     = 4096 // characters of a token; 50 items need about 1,900
 	batchEvery     = 50 * time.Millisecond
-	batchMax       = 256
+	batchMax       = 256 // receipts that end the wait for more
+	batchItems     = 300 // items of one command, so that it stays near 1,000 keys
 	batchTimeout   = 10 * time.Second
 	shownKeptAfter = 5 * time.Second
 )
@@ -196,7 +197,7 @@ func (b *batcher) take() map[string][]store.Receipt {
 func (b *batcher) flush(ctx context.Context) {
 	for ns, list := range b.take() {
 		for len(list) > 0 {
-			part := list[:min(len(list), batchMax)]
+			part := list[:fitting(list)]
 			_, err := b.n.propose(ctx, api.Caller{}, api.Write{}, store.KindReceipts, ns, store.Receipts{Receipts: part})
 			if err != nil {
 				b.n.log.WarnContext(ctx, "commit receipts", "count", len(list), "error", err)
@@ -206,6 +207,18 @@ func (b *batcher) flush(ctx context.Context) {
 			list = list[len(part):]
 		}
 	}
+}
+
+// fitting is how many receipts go into one command: at least one.
+func fitting(list []store.Receipt) int {
+	items := 0
+	for i := range list {
+		items += len(list[i].Items)
+		if i > 0 && items > batchItems || i == batchMax {
+			return i
+		}
+	}
+	return len(list)
 }
 
 func (b *batcher) putBack(ns string, list []store.Receipt) {

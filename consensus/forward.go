@@ -128,7 +128,7 @@ func (g *Group) answerCall(ctx context.Context, from string, method byte, body [
 func (g *Group) answerPropose(ctx context.Context, p proposal) ([]byte, error) {
 	if err := g.run.haltReason(); err != nil {
 		// The caller waits for another leader: a halted one hands over.
-		return nil, fmt.Errorf("%w: %v", ErrNotLeader, err)
+		return nil, fmt.Errorf("%w: %w", ErrNotLeader, err)
 	}
 	r := g.inst.Load().raft
 	if r.State() != raft.Leader {

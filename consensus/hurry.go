@@ -104,7 +104,7 @@ func (g *Group) learnCommit(ctx context.Context) {
 			ProtocolVersion: raft.ProtocolVersionMax, ID: []byte(id), Addr: []byte(plainAddr(addr)),
 		},
 		Term:              term,
-		Leader:            []byte(plainAddr(addr)),
+		Leader:            []byte(plainAddr(addr)), //nolint:staticcheck // peers of raft 1.8 read it
 		PrevLogEntry:      index,
 		PrevLogTerm:       entryTerm,
 		LeaderCommitIndex: index,

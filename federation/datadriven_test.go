@@ -132,7 +132,7 @@ func TestGateFile(t *testing.T) {
 		case "observe":
 			for word := range strings.FieldsSeq(d.Input) {
 				value, times, _ := strings.Cut(word, "*")
-				n := Micro(One)
+				n := One
 				if times != "" {
 					n = micro(d, times)
 				}

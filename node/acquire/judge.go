@@ -81,8 +81,8 @@ func (v Verdict) refusal(least float64) string {
 
 var (
 	callText = regexp.MustCompile(`[\pL_][\pL\pN_.-]*\([^)]*\)`)
-	doText   = regexp.MustCompile("(?i)\\b(?:use|call|avoid|do|start|give|check|wait|retry|set|search|read|open|try|never|always|first|instead|verify|ensure)\\b|应当|避免|调用|使用|先|改用|若|不要|检查")
-	ifText   = regexp.MustCompile("(?i)\\b(?:if|when|before|after|until|unless|while|where|once)\\b|若|当|之前|之后|如果|时")
+	doText   = regexp.MustCompile(`(?i)\b(?:use|call|avoid|do|start|give|check|wait|retry|set|search|read|open|try|never|always|first|instead|verify|ensure)\b|应当|避免|调用|使用|先|改用|若|不要|检查`)
+	ifText   = regexp.MustCompile(`(?i)\b(?:if|when|before|after|until|unless|while|where|once)\b|若|当|之前|之后|如果|时`)
 )
 
 // actionability: something to do (a call or an imperative), and a condition for it, which the scenario gives too.

@@ -103,7 +103,7 @@ func (e *endpoint) request(messages []message, s schema, level int32) openai.Cha
 	if reasons(e.model.Name) {
 		req.MaxCompletionTokens, req.Temperature = e.model.MaxTokens, 0
 	} else {
-		req.MaxTokens = e.model.MaxTokens
+		req.MaxTokens = e.model.MaxTokens //nolint:staticcheck // most compatible endpoints know only this one
 	}
 	for _, m := range messages {
 		req.Messages = append(req.Messages, openai.ChatCompletionMessage{Role: m.role, Content: m.text})

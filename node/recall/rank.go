@@ -27,9 +27,7 @@ func Rank(ordinary, shelf []Candidate, o Options) (out []Ranked, omitted []Omitt
 	tried, belowShelf := split(shelf)
 	omitted = append(below, belowShelf...)
 	pool := fallback(above)
-	for _, r := range choose(pool, tried, o) {
-		out = append(out, r)
-	}
+	out = append(out, choose(pool, tried, o)...)
 	omitted = append(omitted, displaced(pool, out, o)...)
 	out, cut := withinBudget(out, o.TokenBudget)
 	for i := range out {

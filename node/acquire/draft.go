@@ -39,6 +39,8 @@ type Attempt struct {
 	Score     float64 // normalised reward in [0,1], see Normalise
 	Success   bool
 	Given     []string // texts this agent was given by recall: never distilled again
+	Recording int64    // tells the recordings of a group apart, such as by their time; see Once
+	Named     bool     // the caller gave it an id of its own, by which a repeat is known
 }
 
 // Group is all attempts at one task.

@@ -211,7 +211,7 @@ func (s *Store) openGeneration(number int, create bool) (*generation, applied, e
 func (s *Store) options() *pebble.Options {
 	return &pebble.Options{
 		Logger:       pebbleLogger{s.log},
-		MemTableSize: 32 << 20,
+		MemTableSize: 16 << 20, // Pebble reserves about as much disk for each of several WAL files
 		// Two cores are shared with the encoders; compaction of a mostly small state needs no more.
 		CompactionConcurrencyRange: func() (int, int) { return 1, 2 },
 	}

@@ -22,7 +22,7 @@ type report struct {
 	specs []rowSpec
 }
 
-// row is one figure. Low and high are the range over the rounds of the run. Bar and op are null where nothing is
+// row is one figure. Low and high are the range over the rounds of the run, or an interval that a note names. Bar and op are null where nothing is
 // demanded; ok is then true.
 type row struct {
 	Name      string   `json:"name"`
@@ -62,15 +62,17 @@ func newReport(command string, o *options, specs []rowSpec) *report {
 
 // add puts a row into the report: the median of the rounds' values with their range. The name must be announced.
 func (r *report) add(name string, rounds []float64) error {
+	low, mid, high := spread(rounds)
+	return r.addInterval(name, mid, low, high)
+}
+
+// addInterval puts a row with an interval of its own into the report; a note should say what the interval is.
+func (r *report) addInterval(name string, value, low, high float64) error {
 	for _, s := range r.specs {
-		if s.Name != name {
-			continue
+		if s.Name == name {
+			r.Rows = append(r.Rows, row{Name: name, Value: value, Unit: s.Unit, Low: low, High: high, Bar: s.Bar, Op: s.Op, OK: s.holds(value)})
+			return nil
 		}
-		low, mid, high := spread(rounds)
-		r.Rows = append(r.Rows, row{
-			Name: name, Value: mid, Unit: s.Unit, Low: low, High: high, Bar: s.Bar, Op: s.Op, OK: s.holds(mid),
-		})
-		return nil
 	}
 	return fmt.Errorf("row %s is not announced", name)
 }

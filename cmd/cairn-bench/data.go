@@ -19,7 +19,7 @@ func (helpCmd) Run(a *app) error {
 
 const dataHelp = `Data files lie in the folder that --data names. A file that is not there leaves its rows out with a note.
 
-trajectories-*.jsonl (api)
+trajectories-*.jsonl (api, eval experience)
   Attempts at tasks, one JSON object a line; the attempts of a task need not stand together.
     task_id   text, unique in its domain          domain    text, becomes the task type
     task      text                                attempt   number
@@ -31,6 +31,12 @@ trajectories-*.jsonl (api)
 devbench-memories.jsonl, devbench-queries.jsonl (eval retrieval)
   Memories of a software project: id, content, tags (list of text).
   Questions: question, expected_tags (list; a memory that has one of them belongs to the question).
+
+failure-attribution.jsonl (eval experience)
+  Dialogues of agents that failed: mistake_agent, mistake_step, history (list of {step, agent, content}).
+
+memories-reme.jsonl (eval experience)
+  Lessons about tools: id, library (those of bfcl_v3 are read), scenario, content, keywords, tools.
 `
 
 // dataFiles lists the files of --data that a pattern fits, in order of name.

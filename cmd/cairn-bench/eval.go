@@ -15,7 +15,8 @@ import (
 )
 
 type evalCmd struct {
-	Retrieval retrievalCmd `cmd:"" help:"Does search find what belongs to a question?"`
+	Retrieval  retrievalCmd  `cmd:"" help:"Does search find what belongs to a question?"`
+	Experience experienceCmd `cmd:"" help:"Do attempts become experiences that are worth something, and are they found?"`
 }
 
 type retrievalCmd struct{}

@@ -138,6 +138,7 @@ type listed struct {
 var benches = []listed{
 	{"api", "REST calls of one client on a one-node site on loopback, and an import", apiRows},
 	{"eval retrieval", "quality of search on labelled data", retrievalRows},
+	{"eval experience", "the way from recorded attempts to recalled experiences, by rules", experienceRows},
 }
 
 // Run prints the commands with their rows.

@@ -2,63 +2,62 @@ package pipeline
 
 import (
 	"cmp"
-	"maps"
+	"fmt"
 	"slices"
 
+	"cairn/index/embed"
 	"cairn/node/api"
+	"cairn/node/recall"
 )
-
-// wide is how many neighbours vote about the task type of a task.
-const wide = 10
 
 // perDomain bounds the tasks of a domain in a quick run.
 const perDomain = 40
 
-// routing records half of the tasks of every domain and asks where the others belong.
+// routing remembers half of the tasks of every domain and asks where the others belong.
 func (r *runner) routing() error {
-	return r.with(func(s *site) error {
-		c, err := s.agent("router")
+	enc, err := encoder()
+	if err != nil {
+		return err
+	}
+	var router recall.Router
+	type task struct {
+		domain string
+		vector embed.Vector
+	}
+	var asked []task
+	for _, domain := range domains {
+		groups, err := r.groups(domain)
 		if err != nil {
 			return err
 		}
-		var asked []taskGroup
-		for _, domain := range domains {
-			groups, err := r.groups(domain)
+		for _, g := range r.few(groups, 2*perDomain) {
+			v, err := enc.Embed(r.ctx, clip(g.task, 8000))
 			if err != nil {
-				return err
+				return fmt.Errorf("embed task: %w", err)
 			}
-			for _, g := range r.few(groups, perDomain) {
-				if half(g.id, r.opts.Seed) == 0 {
-					asked = append(asked, g)
-				} else if err := s.record(c, g, g.rows, true); err != nil {
-					return err
-				}
+			if half(g.id, r.opts.Seed) == 0 {
+				asked = append(asked, task{domain, v})
+			} else {
+				router.Add("agent", domain+"/"+g.id, domain, v)
 			}
 		}
-		if err := s.settle(); err != nil {
-			return err
+	}
+	right, weak := 0, 0
+	missed := map[string]int{}
+	for _, x := range asked {
+		route := router.Route("agent", x.vector)
+		if route.Weak() {
+			weak++
 		}
-		right, silent := 0, 0
-		missed := map[string]int{}
-		for _, g := range asked {
-			found, err := s.search(c, g.task, wide)
-			if err != nil {
-				return err
-			}
-			switch vote(found) {
-			case g.domain:
-				right++
-			case "":
-				silent++
-				missed[g.domain]++
-			default:
-				missed[g.domain]++
-			}
+		if route.TaskType == x.domain {
+			right++
+		} else {
+			missed[x.domain]++
 		}
-		r.addShare("routing_accuracy", right, len(asked))
-		r.note("routing: %d tasks of %d domains asked, %d found nothing above the floor; wrong by domain: %v", len(asked), len(domains), silent, missed)
-		return nil
-	})
+	}
+	r.addShare("routing_accuracy", right, len(asked))
+	r.note("routing: %d tasks of %d domains asked, the vote is weak for %d; wrong by domain: %v", len(asked), len(domains), weak, missed)
+	return nil
 }
 
 // few takes the first n groups in an order given by the seed when the run is quick.
@@ -70,21 +69,6 @@ func (r *runner) few(groups []taskGroup, n int) []taskGroup {
 		return cmp.Compare(spreadHash(a.id, r.opts.Seed), spreadHash(b.id, r.opts.Seed))
 	})
 	return groups[:n]
-}
-
-// vote is the task type with the largest sum of scores; empty for no neighbours.
-func vote(found []api.Recalled) string {
-	votes := map[string]float64{}
-	for _, x := range found {
-		votes[x.Experience.TaskType] += x.Score
-	}
-	best := ""
-	for _, t := range slices.Sorted(maps.Keys(votes)) {
-		if best == "" || votes[t] > votes[best] {
-			best = t
-		}
-	}
-	return best
 }
 
 // libraryMemory is a line of memories-reme.jsonl.

@@ -92,7 +92,10 @@ func (d *distillation) discard(reason, detail string) {
 func (d *distillation) makeGroup() error {
 	d.group = acquire.Group{TaskType: d.traj.TaskType, Task: d.traj.Task, Environment: d.traj.Environment}
 	for _, a := range d.attempts {
-		out := acquire.Attempt{Number: a.Number, HasReward: a.HasReward, Score: score(a.Score), Success: a.Success}
+		out := acquire.Attempt{
+			Number: a.Number, HasReward: a.HasReward, Score: score(a.Score), Success: a.Success, Recording: a.At,
+			Named: a.ExternalID != "",
+		}
 		for _, s := range a.Steps {
 			step := acquire.Step{Tool: s.Tool, Observation: s.Observation, Thought: s.Thought, Reward: s.Reward}
 			if len(s.Args) > 0 {
@@ -109,6 +112,7 @@ func (d *distillation) makeGroup() error {
 		out.Given = given
 		d.group.Attempts = append(d.group.Attempts, out)
 	}
+	d.group.Attempts = acquire.Once(d.group.Attempts)
 	return nil
 }
 

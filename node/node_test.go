@@ -282,3 +282,18 @@ func (s *site) eventually(c api.Caller, id string, ok func(api.Experience) bool)
 		}
 	}
 }
+
+func TestRecordingAgainChangesNothing(t *testing.T) {
+	s := newSite(t)
+	ann := s.agent("ann-1", "ann")
+	first := s.record(ann, booking(task, true))
+	again := s.record(ann, booking(task, true))
+	if len(s.own(ann)) != len(first.Experiences) {
+		t.Errorf("%d experiences after the second recording, want %d", len(s.own(ann)), len(first.Experiences))
+	}
+	for i, e := range again.Experiences {
+		if e.ID != first.Experiences[i].ID || e.Support != first.Experiences[i].Support {
+			t.Errorf("recorded again: %s with support %+v, want %s with %+v", e.ID, e.Support, first.Experiences[i].ID, first.Experiences[i].Support)
+		}
+	}
+}

@@ -2,10 +2,12 @@ package consensus
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log"
 	"log/slog"
+	"net"
 	"runtime"
 
 	"github.com/hashicorp/go-hclog"
@@ -39,10 +41,24 @@ func slogLevel(level hclog.Level) slog.Level {
 // Log implements hclog.Logger.
 func (l *raftLogger) Log(level hclog.Level, msg string, args ...any) {
 	lvl := slogLevel(level)
+	if closing(args) {
+		lvl = slog.LevelDebug
+	}
 	if !l.out.Enabled(context.Background(), lvl) {
 		return
 	}
 	l.out.Log(context.Background(), lvl, "raft", append([]any{"event", msg}, plainArgs(args)...)...)
+}
+
+// closing reports whether a message is about a connection that this node closed itself, which is how it ends: the transport
+// gate goes before raft does.
+func closing(args []any) bool {
+	for _, a := range args {
+		if err, ok := a.(error); ok && errors.Is(err, net.ErrClosed) {
+			return true
+		}
+	}
+	return false
 }
 
 // plainArgs renders hclog's delayed formats and drops raw requests, which

@@ -254,7 +254,12 @@ func applyUpdateAgent(t *txn, b *UpdateAgent) (any, *Reject) {
 	}
 	was := a.judge()
 	if b.Roles != nil {
-		a.Roles = *b.Roles
+		next := a
+		next.Roles = *b.Roles
+		if rej := t.keepAdmin(&a, &next); rej != nil {
+			return nil, rej
+		}
+		a = next
 	}
 	if b.Environment != nil {
 		a.Environment = *b.Environment
@@ -272,6 +277,20 @@ func applyUpdateAgent(t *txn, b *UpdateAgent) (any, *Reject) {
 	t.moveJudge(a.Principal, was, a.judge(), 0)
 	t.event(Event{Type: "agent.updated", Agent: a.ID, Principal: a.Principal})
 	return a, nil
+}
+
+// keepAdmin refuses a change of an agent, from was to next (nil: removed), after which nobody could administer the
+// namespace: only an admin with a key can make another one, so that there would be no way back.
+func (t *txn) keepAdmin(was, next *Agent) *Reject {
+	if !was.administers() || next != nil && next.administers() {
+		return nil
+	}
+	others := false
+	t.eachAgent(func(a Agent) { others = others || a.ID != was.ID && a.administers() })
+	if others {
+		return nil
+	}
+	return reject("conflict", "this is the namespace's last admin with a key; make another admin first")
 }
 
 func (t *txn) moveJudge(principal string, was, is bool, agents int) {
@@ -298,6 +317,9 @@ func applyRemoveAgent(t *txn, b *AgentID) (any, *Reject) {
 	a, ok := t.agent(b.ID)
 	if !ok {
 		return nil, reject("not_found", "agent not found")
+	}
+	if rej := t.keepAdmin(&a, nil); rej != nil {
+		return nil, rej
 	}
 	was := a.judge()
 	for _, k := range a.Keys {
@@ -356,8 +378,12 @@ func applyRemoveKey(t *txn, b *RemoveKey) (any, *Reject) {
 	if i < 0 {
 		return nil, reject("not_found", "key not found")
 	}
+	next := a
+	next.Keys = slices.Delete(slices.Clone(a.Keys), i, i+1)
+	if rej := t.keepAdmin(&a, &next); rej != nil {
+		return nil, rej
+	}
 	t.del(key(kindKeyHash).hash(a.Keys[i].Hash))
-	a.Keys = slices.Delete(a.Keys, i, i+1)
-	t.put(t.agentKey(a.ID), a)
+	t.put(t.agentKey(a.ID), next)
 	return AgentID{a.ID}, nil
 }

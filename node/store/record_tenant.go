@@ -1,6 +1,8 @@
 package store
 
 import (
+	"slices"
+
 	"cairn/federation"
 )
 
@@ -98,6 +100,11 @@ type KeyRef struct {
 	Namespace string `cbor:"1,keyasint"`
 	Agent     string `cbor:"2,keyasint"`
 	KeyID     string `cbor:"3,keyasint"`
+}
+
+// administers reports whether an agent can act as an admin: it has the role, a key, and is not removed.
+func (a Agent) administers() bool {
+	return a.RemovedAt == 0 && len(a.Keys) > 0 && slices.Contains(a.Roles, "admin")
 }
 
 func (a Agent) judge() bool {

@@ -108,6 +108,37 @@ func TestRolesMoveTheCountOfJudges(t *testing.T) {
 	l.mustCheck()
 }
 
+// Without an admin nobody could give out keys again, and nothing in the namespace could be changed.
+func TestTheLastAdminStays(t *testing.T) {
+	agentOnly, admin := []string{"agent"}, []string{"admin"}
+	ways := []struct {
+		name string
+		kind Kind
+		body any
+	}{
+		{"removed", KindRemoveAgent, AgentID{"admin"}},
+		{"without the role", KindUpdateAgent, UpdateAgent{ID: "admin", Roles: &agentOnly}},
+		{"without a key", KindRemoveKey, RemoveKey{"admin", testKey("admin").ID}},
+	}
+	for _, way := range ways {
+		t.Run(way.name, func(t *testing.T) {
+			l := newLab(t)
+			l.agent("a1", "alice")
+			before := l.dump()
+			l.refuse(way.kind, way.body, "conflict")
+			if l.dump() != before {
+				t.Error("the refusal changed the state")
+			}
+			l.do(KindCreateAgent, Agent{ID: "idle", Principal: "alice", Roles: admin}, nil)
+			l.refuse(way.kind, way.body, "conflict") // an admin that has no key can do nothing
+			l.do(KindCreateKey, CreateKey{"idle", testKey("second")}, nil)
+			l.do(way.kind, way.body, nil)
+			l.refuse(KindRemoveAgent, AgentID{"idle"}, "conflict")
+			l.mustCheck()
+		})
+	}
+}
+
 func TestNamespacesAreApart(t *testing.T) {
 	l := newLab(t)
 	l.agent("a1", "alice")

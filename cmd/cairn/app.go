@@ -76,9 +76,11 @@ func (a *app) clientWith(key string) (*client.Client, error) {
 	return c, nil
 }
 
-// key finds the API key: the environment, a file that was named, the admin key of a node on this machine.
+// key finds the API key: a file that a flag names, the environment (the key, then a file), the admin key of a node on this
+// machine. A file that is not the environment's came by flag.
 func (a *app) key() (string, error) {
-	if key := os.Getenv("CAIRN_KEY"); key != "" {
+	byFlag := a.globals.KeyFile != os.Getenv("CAIRN_KEY_FILE")
+	if key := os.Getenv("CAIRN_KEY"); key != "" && !byFlag {
 		return key, nil
 	}
 	if a.globals.KeyFile != "" {

@@ -98,6 +98,7 @@ func TestKeys(t *testing.T) {
 	}
 	t.Setenv("CAIRN_KEY", "ck_env")
 	missing(t, "with CAIRN_KEY", command(t.Context(), "", "trust", "e1").stdout, "Bearer ck_env")
+	missing(t, "with CAIRN_KEY and --key-file", command(t.Context(), "", "trust", "e1", "--key-file", file).stdout, "Bearer ck_file")
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 }
 

@@ -30,7 +30,7 @@ func (r *runner) routing() error {
 		if err != nil {
 			return err
 		}
-		for _, g := range r.few(groups, 2*perDomain) {
+		for _, g := range groups {
 			v, err := enc.Embed(r.ctx, clip(g.task, 8000))
 			if err != nil {
 				return fmt.Errorf("embed task: %w", err)

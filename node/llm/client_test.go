@@ -230,7 +230,7 @@ func TestStreamThatStops(t *testing.T) {
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
 	}
-	h := newHarness(t, change(RoleJudge, func(m *Model) { m.Stream, m.Timeout, m.Retries = true, 30*time.Millisecond, -1 }), stall)
+	h := newHarness(t, change(RoleJudge, func(m *Model) { m.Stream, m.Timeout, m.Retries = true, time.Second, -1 }), stall)
 	if _, err := h.judge(t); !errors.Is(err, ErrUnavailable) {
 		t.Errorf("got %v", err)
 	}

@@ -25,8 +25,11 @@ func applyRequestNomination(t *txn, b *RequestNomination) (any, *Reject) {
 	if t.onShelf(e) {
 		return nil, reject("conflict", "this version is on the shelf already")
 	}
-	if federation.CombineShare(e.Share) == federation.ShareNever {
-		return nil, reject("conflict", "share is never")
+	if federation.CombineShare(e.Share, t.author(e.Agent).Share, t.ns.Settings.Share) == federation.ShareNever {
+		return nil, reject("conflict", "share is never, of the experience, its agent or the namespace")
+	}
+	if e.Kind == federation.KindCaution {
+		return nil, reject("conflict", "a caution stays private")
 	}
 	e.Share = federation.ShareCandidate
 	t.touch(e)

@@ -38,6 +38,32 @@ func TestOneJobASubject(t *testing.T) {
 	l.mustCheck()
 }
 
+// A wish that cannot come true is refused at once, and leaves no wish behind for the day when the settings change.
+func TestNominationThatNeverWins(t *testing.T) {
+	never := "never"
+	for _, c := range []struct {
+		name  string
+		setup func(l *lab)
+		with  func(*Experience)
+	}{
+		{"experience", func(*lab) {}, share(federation.ShareNever)},
+		{"agent", func(l *lab) { l.do(KindUpdateAgent, UpdateAgent{ID: "author", Share: &never}, nil) }, share(federation.ShareAuto)},
+		{"namespace", func(l *lab) { l.do(KindSettings, Settings{Share: federation.ShareNever}, nil) }, share(federation.ShareAuto)},
+		{"caution", func(*lab) {}, func(e *Experience) { e.Kind = federation.KindCaution }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := fleet(t, "bob")
+			c.setup(l)
+			added := l.add("author", "one", c.with)
+			before := l.dump()
+			l.refuse(KindRequestNomination, RequestNomination{added.ID, added.Owner}, "conflict")
+			if l.dump() != before {
+				t.Error("the refusal changed the state")
+			}
+		})
+	}
+}
+
 func TestLostLease(t *testing.T) {
 	l, added := jobLab(t)
 	first, _ := l.leaseOf(JobNominate, added.ID)

@@ -56,6 +56,7 @@ func (n *Node) Recall(ctx context.Context, c api.Caller, req api.RecallRequest) 
 	if err := r.check(); err != nil {
 		return api.RecallAnswer{}, err
 	}
+	r.out.Degraded = withoutModel(req)
 	r.group = taskGroup(req.GroupKey, req.TaskType, req.Task)
 	if err := r.find(ctx); err != nil {
 		return api.RecallAnswer{}, err
@@ -65,6 +66,18 @@ func (n *Node) Recall(ctx context.Context, c api.Caller, req api.RecallRequest) 
 	}
 	n.metrics.recalls.WithLabelValues(r.req.Mode).Observe(time.Since(started).Seconds())
 	return r.out, nil
+}
+
+// withoutModel names the steps asked for that need a language model: a recall never waits for one, it says what is missing.
+func withoutModel(req api.RecallRequest) []string {
+	out := []string{}
+	if req.Rerank {
+		out = append(out, "rerank: no model")
+	}
+	if req.Rewrite {
+		out = append(out, "rewrite: no model")
+	}
+	return out
 }
 
 func (r *recalling) check() error {

@@ -11,6 +11,8 @@ type RecallRequest struct {
 	Filters     RecallFilters     `json:"filters,omitempty"`
 	Environment map[string]string `json:"environment,omitempty" doc:"Overrides the agent's environment key by key"`
 	Pools       []string          `json:"pools,omitempty" enum:"own,meta" doc:"Default both"`
+	Rerank      bool              `json:"rerank,omitempty" doc:"Let a language model order what was found; without one the order stays and degraded says so"`
+	Rewrite     bool              `json:"rewrite,omitempty" doc:"Let a language model write steps for this task; without one the plain guidance stays and degraded says so"`
 	TokenBudget int               `json:"token_budget,omitempty" minimum:"0" maximum:"100000" doc:"Estimated tokens of the guidance; cuts the lowest, never the first. 0 = none"`
 	As          string            `json:"as,omitempty" maxLength:"64" doc:"Admin, auditor: what that agent would find; search mode only, no receipt"`
 }
@@ -33,7 +35,7 @@ type RecallAnswer struct {
 	Omitted     []Omitted  `json:"omitted"`
 	Withdrawn   []string   `json:"withdrawn" doc:"Given to this agent before and revoked since"`
 	WhyEmpty    string     `json:"why_empty,omitempty" enum:"floor,filters,no experiences"`
-	Degraded    []string   `json:"degraded,omitempty"`
+	Degraded    []string   `json:"degraded" doc:"Steps that were left out, with why"`
 	Index       uint64     `json:"index" doc:"The applied index that was read"`
 }
 

@@ -38,9 +38,9 @@ type RecordedTrajectory struct {
 	Recorded    int          `json:"recorded" doc:"Attempts that are new"`
 	Known       int          `json:"already_known" doc:"Attempts whose external_id was recorded before"`
 	Warnings    []Field      `json:"warnings,omitempty"`
-	Experiences []Experience `json:"experiences,omitempty"`
-	Gate        []GateRow    `json:"gate,omitempty"`
-	Discarded   []Discarded  `json:"discarded,omitempty"`
+	Experiences []Experience `json:"experiences,omitzero" doc:"After a wait, also when empty"`
+	Gate        []GateRow    `json:"gate,omitzero"`
+	Discarded   []Discarded  `json:"discarded,omitzero"`
 	Index       uint64       `json:"index"`
 }
 

@@ -69,4 +69,3 @@ func TestARecallSaysWhatItCouldNotDo(t *testing.T) {
 		}
 	}
 }
-

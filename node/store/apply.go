@@ -42,6 +42,8 @@ var handlers = map[Kind]handler{
 	KindRemoveAgent:       handle(applyRemoveAgent),
 	KindCreateKey:         handle(applyCreateKey),
 	KindRemoveKey:         handle(applyRemoveKey),
+	KindBumpEpoch:         handle(applyBumpEpoch),
+	KindFill:              handle(applyFill),
 	KindRecordTrajectory:  handle(applyRecordTrajectory),
 	KindDistilled:         handle(applyDistilled),
 	KindAddExperience:     handle(applyAddExperience),
@@ -67,7 +69,7 @@ var handlers = map[Kind]handler{
 }
 
 // siteWide are the commands that belong to no namespace.
-var siteWide = map[Kind]bool{KindBootstrap: true, KindLeaseJobs: true, KindTick: true}
+var siteWide = map[Kind]bool{KindBootstrap: true, KindBumpEpoch: true, KindFill: true, KindLeaseJobs: true, KindTick: true}
 
 // Apply applies commands[i] at index first+i with the leader's stamp times[i] (Unix ms) as one Pebble batch. A nil command
 // moves only the position. The results are encoded Result values, nil for nil commands. An error halts the store for good:

@@ -24,6 +24,8 @@ const (
 	KindRemoveAgent     Kind = 8
 	KindCreateKey       Kind = 9
 	KindRemoveKey       Kind = 10
+	KindBumpEpoch       Kind = 11
+	KindFill            Kind = 12
 
 	KindRecordTrajectory Kind = 20
 	KindDistilled        Kind = 21

@@ -154,6 +154,9 @@ func (s *stream) read() (more bool, err error) {
 		return false, err
 	}
 	defer v.Close()
+	if replaced, err := s.replaced(v); replaced || err != nil {
+		return replaced, err
+	}
 	type found struct {
 		at position
 		e  *store.Event
@@ -190,6 +193,18 @@ func (s *stream) read() (more bool, err error) {
 		}
 	}
 	return looked == feedBatch, nil
+}
+
+// replaced notices that the site was restored from a backup while the stream was open: what came between is a gap.
+func (s *stream) replaced(v *store.View) (bool, error) {
+	site, err := v.Site()
+	if err != nil || site == nil || site.Epoch == s.at.epoch {
+		return false, err
+	}
+	from := s.at.String()
+	s.at = position{epoch: site.Epoch, index: v.Index() + 1}
+	s.queue = append(s.queue, api.FeedMessage{Type: "gap", From: from, To: s.at.String(), Snapshot: "/v1/meta?limit=500"})
+	return true, nil
 }
 
 // wants applies scope first, then the filter's fields that the record holds.

@@ -4,18 +4,15 @@ import (
 	"context"
 	"crypto/ed25519"
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/oklog/ulid/v2"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
@@ -37,6 +34,10 @@ type Config struct {
 	BootstrapExpect int
 	// Join lists peer addresses of the site to join.
 	Join []string
+	// PeerAdvertise is the host:port that other nodes dial. Default: the address listened on.
+	PeerAdvertise string
+	// PeerTLS names the certificate files of the peer port; they are read again when they change.
+	PeerTLS consensus.PeerFiles
 	// PeerInsecure allows peers without TLS, on loopback addresses only. Default true for one node alone.
 	PeerInsecure bool
 	// Workers is how many jobs run at once. Default 2.
@@ -97,6 +98,8 @@ type Node struct {
 	metrics   *metrics
 	adminKey  string
 
+	restoring sync.Mutex // one restore at a time through this node
+
 	keyMu   sync.Mutex // guards nodeKey
 	nodeKey ed25519.PrivateKey
 
@@ -121,6 +124,9 @@ func (n *Node) open(ctx context.Context) error {
 	if err := os.MkdirAll(n.cfg.Dir, 0o700); err != nil {
 		return err
 	}
+	if err := n.removeSpooled(); err != nil {
+		return err
+	}
 	if n.encoder == nil {
 		encoder, err := embed.New(embed.Options{})
 		if err != nil {
@@ -133,9 +139,10 @@ func (n *Node) open(ctx context.Context) error {
 		return err
 	}
 	n.group, err = consensus.Open(ctx, consensus.Config{
-		Dir: filepath.Join(n.cfg.Dir, "raft"), PeerAddr: n.cfg.PeerAddr, PeerInsecure: n.cfg.PeerInsecure,
+		Dir: filepath.Join(n.cfg.Dir, "raft"), PeerAddr: n.cfg.PeerAddr, PeerAdvertise: n.cfg.PeerAdvertise,
+		PeerTLS: n.cfg.PeerTLS, PeerInsecure: n.cfg.PeerInsecure,
 		BootstrapExpect: n.cfg.BootstrapExpect, Join: n.cfg.Join, Logger: n.log,
-	}, n.store)
+	}, machine{n.store})
 	if err != nil {
 		return err
 	}
@@ -188,57 +195,6 @@ func (n *Node) Close() error {
 			err = errors.Join(err, n.store.Close())
 		}
 	})
-	return err
-}
-
-// bootstrap makes the site when this node formed it, and finds the admin's key where this folder holds one.
-func (n *Node) bootstrap(ctx context.Context) error {
-	data, err := os.ReadFile(n.AdminKeyFile())
-	if err == nil {
-		n.adminKey = strings.TrimSpace(string(data))
-	} else if !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	if len(n.cfg.Join) > 0 {
-		return nil
-	}
-	if err := n.catchUp(ctx); err != nil {
-		return err
-	}
-	view, err := n.store.View()
-	if err != nil {
-		return err
-	}
-	site, err := view.Site()
-	view.Close()
-	if err != nil || site != nil {
-		return err
-	}
-	return n.makeSite(ctx)
-}
-
-// catchUp waits for what the log holds from before a restart.
-func (n *Node) catchUp(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	if err := n.group.Barrier(ctx); err != nil {
-		return fmt.Errorf("wait for a leader: %w", err)
-	}
-	return nil
-}
-
-func (n *Node) makeSite(ctx context.Context) error {
-	if n.adminKey == "" {
-		n.adminKey = newKey()
-		if err := os.WriteFile(n.AdminKeyFile(), []byte(n.adminKey+"\n"), 0o600); err != nil {
-			return err
-		}
-	}
-	body := store.Bootstrap{Site: ulid.Make().String(), Admin: store.AgentKey{ID: ulid.Make().String(), Hash: sha256.Sum256([]byte(n.adminKey))}}
-	if _, err := rand.Read(body.Key[:]); err != nil {
-		return err
-	}
-	_, err := n.propose(ctx, api.Caller{}, api.Write{}, store.KindBootstrap, "", body)
 	return err
 }
 

@@ -68,30 +68,6 @@ func ratio(out map[string]float64, name string, part, whole int64) {
 	}
 }
 
-// Cluster shows the Raft group.
-func (n *Node) Cluster(_ context.Context, c api.Caller) (api.Cluster, error) {
-	v, _, err := n.openFor(c)
-	if err != nil {
-		return api.Cluster{}, err
-	}
-	defer v.Close()
-	site, err := v.Site()
-	if err != nil {
-		return api.Cluster{}, err
-	}
-	status := n.group.Status()
-	out := api.Cluster{Leader: status.Leader, Nodes: []api.ClusterNode{}}
-	if site != nil {
-		out.Site, out.Epoch = site.ID, site.Epoch
-	}
-	for _, x := range status.Nodes {
-		out.Nodes = append(out.Nodes, api.ClusterNode{
-			ID: x.ID, Address: x.Address, Role: x.Role, Applied: x.Applied, Lag: x.Lag, Healthy: x.Healthy,
-		})
-	}
-	return out, nil
-}
-
 // Ready is nil when the node knows a leader, applies, has indexed what it applied, and has disk space.
 func (n *Node) Ready(ctx context.Context) error {
 	status := n.group.Status()
@@ -102,6 +78,9 @@ func (n *Node) Ready(ctx context.Context) error {
 		return api.Unavailable("no leader", time.Second, nil)
 	case status.StorageFull:
 		return &api.Error{Code: api.CodeStorageFull, Detail: "the disk is 90 % full"}
+	}
+	if site, err := n.site(); err != nil || site == nil {
+		return api.Unavailable("the node has not got the site's state yet", time.Second, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()

@@ -63,6 +63,11 @@ var contract = []struct{ call, body string }{
 	{"POST /v1/jobs/{id}/retry", ""},
 	{"GET /v1/stats", ""},
 	{"GET /v1/cluster", ""},
+	{"POST /v1/cluster/nodes", `{"address":"10.0.0.4:8751"}`},
+	{"DELETE /v1/cluster/nodes/{id}", ""},
+	{"POST /v1/cluster/transfer", ""},
+	{"GET /v1/backup", ""},
+	{"POST /v1/restore", "backup"},
 }
 
 // filled puts ids in the places of a pattern.

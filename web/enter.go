@@ -55,10 +55,10 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request, to routing) (*htt
 	if p := checkQuery(r.URL.RawQuery); p != nil {
 		return r, p
 	}
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead && !to.upload {
 		body, p := readBody(w, r)
 		if p == nil {
-			p = checkBody(r, body, to.body)
+			p = checkBody(r, body, to)
 		}
 		if p == nil {
 			p = checkIdempotencyKey(r)
@@ -107,9 +107,9 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, *Problem) {
 }
 
 // checkBody looks at the media type and at the raw bytes.
-func checkBody(r *http.Request, body []byte, wanted bool) *Problem {
+func checkBody(r *http.Request, body []byte, to routing) *Problem {
 	if len(bytes.TrimSpace(body)) == 0 {
-		if wanted {
+		if to.body && !to.optional {
 			return malformed("body", "is required")
 		}
 		return nil
@@ -120,7 +120,7 @@ func checkBody(r *http.Request, body []byte, wanted bool) *Problem {
 	if f := checkJSON(body); f != nil {
 		return f.problem()
 	}
-	if !wanted && string(bytes.TrimSpace(body)) != "{}" {
+	if !to.body && string(bytes.TrimSpace(body)) != "{}" {
 		return invalid("body", "must be empty: this call takes none", nil)
 	}
 	return nil

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"io"
 	"time"
 
 	"cairn/node/api"
@@ -199,4 +200,34 @@ func (f *fake) AuditSamples(_ context.Context, c api.Caller, n int) (api.Samples
 
 func (f *fake) JudgeSample(_ context.Context, c api.Caller, id string, req api.SampleVerdict, w api.Write) (api.Done[api.Sample], error) {
 	return give[api.Done[api.Sample]](f, "JudgeSample", c, id, req, w)
+}
+
+func (f *fake) AddNode(_ context.Context, c api.Caller, req api.AddNode) (api.AddedNode, error) {
+	return give[api.AddedNode](f, "AddNode", c, req)
+}
+
+func (f *fake) RemoveNode(_ context.Context, c api.Caller, id string) (api.Done[struct{}], error) {
+	return give[api.Done[struct{}]](f, "RemoveNode", c, id)
+}
+
+func (f *fake) TransferLeadership(_ context.Context, c api.Caller, req api.Transfer) (api.Done[api.Cluster], error) {
+	return give[api.Done[api.Cluster]](f, "TransferLeadership", c, req)
+}
+
+func (f *fake) Backup(_ context.Context, c api.Caller, w io.Writer) error {
+	text, err := give[string](f, "Backup", c)
+	if text != "" {
+		if _, werr := io.WriteString(w, text); werr != nil {
+			return werr
+		}
+	}
+	return err
+}
+
+func (f *fake) Restore(_ context.Context, c api.Caller, r io.Reader, dryRun bool) (api.Restored, error) {
+	body, err := io.ReadAll(r)
+	if err != nil {
+		return api.Restored{}, err
+	}
+	return give[api.Restored](f, "Restore", c, string(body), dryRun)
 }

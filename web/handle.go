@@ -13,19 +13,20 @@ import (
 
 // route is what a call looks like from outside.
 type route struct {
-	method  string
-	path    string
-	id      string
-	summary string
-	tag     string
-	status  int  // of a success; 0 = 200
-	body    bool // takes a JSON body
-	media   map[string]*huma.Response
+	method       string
+	path         string
+	id           string
+	summary      string
+	tag          string
+	status       int  // of a success; 0 = 200
+	body         bool // takes a JSON body
+	bodyOptional bool // which may be left out
+	media        map[string]*huma.Response
 }
 
 // operation adds the route to the table and makes its part of the OpenAPI document.
 func (s *Server) operation(rt route, extra ...int) huma.Operation {
-	s.routes[rt.method+" "+rt.path] = routing{body: rt.body}
+	s.routes[rt.method+" "+rt.path] = routing{body: rt.body, optional: rt.bodyOptional}
 	return huma.Operation{
 		Method: rt.method, Path: rt.path, OperationID: rt.id, Summary: rt.summary, Tags: []string{rt.tag},
 		DefaultStatus: rt.status, Responses: rt.media, Security: []map[string][]string{{"key": {}}},

@@ -105,9 +105,11 @@ type Server struct {
 
 // routing says what a request needs before its handler runs.
 type routing struct {
-	body    bool // takes a JSON body
-	keyless bool // answers without a key
-	feed    bool // a websocket may bring its key in the hello
+	body     bool // takes a JSON body
+	optional bool // the body may be left out
+	upload   bool // takes a body of any size, which its handler reads
+	keyless  bool // answers without a key
+	feed     bool // a websocket may bring its key in the hello
 }
 
 // New makes a server for svc. It starts nothing; Close ends the feeds.
@@ -135,6 +137,7 @@ func New(svc api.Service, o Options) (*Server, error) {
 	s.registerAudit()
 	s.registerRecall()
 	s.registerSystem()
+	s.registerOperations()
 	s.registerOutside()
 	if err := s.registerPage(); err != nil {
 		return nil, fmt.Errorf("web page: %w", err)

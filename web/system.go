@@ -31,10 +31,6 @@ func (s *Server) registerSystem() {
 		func(ctx context.Context, c api.Caller, _ *struct{ ReadParams }) (api.Stats, error) {
 			return s.svc.Stats(ctx, c)
 		})
-	get(s, route{path: "/v1/cluster", id: "get-cluster", summary: "The Raft group", tag: tagSystem},
-		func(ctx context.Context, c api.Caller, _ *struct{ ReadParams }) (api.Cluster, error) {
-			return s.svc.Cluster(ctx, c)
-		})
 	s.handle(http.MethodGet+" "+feedPath, routing{feed: true}, s.feed)
 	s.describe(feedOperation())
 }
@@ -89,6 +85,10 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 }
 
 func status(w http.ResponseWriter, text string) {
+	sendJSON(w, map[string]string{"status": text})
+}
+
+func sendJSON(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(map[string]string{"status": text})
+	_ = json.NewEncoder(w).Encode(v) // the client has gone; there is nobody left to tell
 }

@@ -39,6 +39,7 @@ type FeedStream interface {
 // reported as internal. Methods are safe for concurrent use.
 type Service interface {
 	Curation
+	Operations
 
 	Authenticate(ctx context.Context, bearer string) (Caller, error)
 	// AwaitRead waits until a read with this consistency may be served and returns the applied index it will see.
@@ -90,7 +91,6 @@ type Service interface {
 	Jobs(ctx context.Context, c Caller, status string, p Page) (List[Job], error)
 	RetryJob(ctx context.Context, c Caller, id string, w Write) (Done[Job], error)
 	Stats(ctx context.Context, c Caller) (Stats, error)
-	Cluster(ctx context.Context, c Caller) (Cluster, error)
 	// Ready is nil when the node knows a leader, has applied and indexed what was committed, and has disk space.
 	Ready(ctx context.Context) error
 }

@@ -36,24 +36,6 @@ type TaskTypeStats struct {
 	Mean     float64 `json:"mean_reward"`
 }
 
-// Cluster is the state of the Raft group.
-type Cluster struct {
-	Site   string        `json:"site"`
-	Epoch  uint64        `json:"epoch"`
-	Leader string        `json:"leader"`
-	Nodes  []ClusterNode `json:"nodes"`
-}
-
-// ClusterNode is one node of the group.
-type ClusterNode struct {
-	ID      string `json:"id"`
-	Address string `json:"address"`
-	Role    string `json:"role" enum:"leader,voter,nonvoter"`
-	Applied uint64 `json:"applied"`
-	Lag     uint64 `json:"lag"`
-	Healthy bool   `json:"healthy"`
-}
-
 // FeedFilter narrows a feed. Empty lists do not filter.
 type FeedFilter struct {
 	Types     []string `json:"types,omitempty"`

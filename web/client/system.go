@@ -24,11 +24,6 @@ func (c *Client) Stats(ctx context.Context) (api.Stats, error) {
 	return get[api.Stats](ctx, c, path("stats"), nil)
 }
 
-// Cluster reads the state of the Raft group.
-func (c *Client) Cluster(ctx context.Context) (api.Cluster, error) {
-	return get[api.Cluster](ctx, c, path("cluster"), nil)
-}
-
 // Ready asks once whether the node is ready to serve; it needs no key.
 func (c *Client) Ready(ctx context.Context) error {
 	a, err := c.once(ctx, call{method: http.MethodGet, path: "/readyz", write: true}, nil, "")

@@ -25,6 +25,7 @@ type hammer struct {
 
 	mu    sync.Mutex
 	next  int
+	done  bool              // the server was killed: no more writes, also where another node would take them
 	acked map[string]string // scenario -> id
 	sent  map[string]bool
 }
@@ -74,12 +75,19 @@ func (h *hammer) run(kill func()) {
 	case <-writersGone:
 	}
 	kill()
+	h.mu.Lock()
+	h.done = true
+	h.mu.Unlock()
 	<-writersGone
 }
 
 // write sends one lesson and reports false when there was no answer.
 func (h *hammer) write() bool {
 	h.mu.Lock()
+	if h.done {
+		h.mu.Unlock()
+		return false
+	}
 	h.next++
 	scenario := fmt.Sprintf("Hammer case %d of %s", h.next, h.name)
 	h.sent[scenario] = true
@@ -108,7 +116,7 @@ func cmdAcked(ts *testscript.TestScript, neg bool, args []string) {
 		Sent  map[string]bool
 	}
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &h))
-	c, err := client.New(ts.Getenv("CAIRN_ADDR"), ts.Getenv("CAIRN_KEY"))
+	c, err := client.New(ts.Getenv("CAIRN_ADDR"), ts.Getenv("CAIRN_KEY"), client.WithConsistency("linear"), client.WithAttempts(10))
 	ts.Check(err)
 	found, err := allExperiences(c)
 	ts.Check(err)

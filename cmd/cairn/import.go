@@ -171,3 +171,17 @@ func (a *app) progress(total int, what string) *progressbar.ProgressBar {
 		progressbar.OptionClearOnFinish(),
 	)
 }
+
+// transfer is a bar that counts bytes; -1 is a size that is not known.
+func (a *app) transfer(bytes int64, what string) *progressbar.ProgressBar {
+	if !terminal(a.stderr) {
+		return progressbar.DefaultBytesSilent(bytes, what)
+	}
+	return progressbar.NewOptions64(bytes,
+		progressbar.OptionSetWriter(a.stderr),
+		progressbar.OptionSetDescription(what),
+		progressbar.OptionShowBytes(true),
+		progressbar.OptionThrottle(100*time.Millisecond),
+		progressbar.OptionClearOnFinish(),
+	)
+}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,6 +22,7 @@ import (
 	"go.uber.org/goleak"
 
 	"cairn/node/api"
+	"cairn/web/client"
 )
 
 // TestMain makes this binary the `cairn` of the scripts.
@@ -42,9 +44,13 @@ func (l leakChecked) Run() int {
 
 // TestScripts runs the built command end to end: servers in processes of their own, requests over the wire.
 //
-//	up DATA [flag...]                      start a server; sets CAIRN_ADDR and CAIRN_KEY (admin)
+//	up DATA [flag...]                      start a server; sets CAIRN_ADDR, CAIRN_KEY (admin; stays as it is on a node that
+//	                                       joins), PEER, and ADDR_DATA, PEER_DATA, NODE_DATA
 //	crash DATA                             kill -9
 //	down DATA                              ask it to end; it must end with code 0
+//	ended DATA                             wait until it has ended by itself, with code 1
+//	healthy N                              wait until the node at hand sees N healthy nodes, none behind; sets LEADER
+//	spoil FILE CUT FLIPPED                 copies of a file: without its last byte, and with one bit turned in the middle
 //	http STATUS METHOD PATH [option...] [BODY]
 //	                                       send a request, expect a status, print the body; headers go to stderr
 //	                                       -key KEY, -nokey, -H 'Name: value', -file FILE, -gen KIND, -raw
@@ -66,7 +72,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"up": cmdUp, "crash": cmdCrash, "down": cmdDown, "http": cmdHTTP, "value": cmdValue,
 			"hammer": cmdHammer, "acked": cmdAcked, "cursors": cmdCursors, "last": cmdLast,
-			"jury": cmdJury,
+			"jury": cmdJury, "ended": cmdEnded, "spoil": cmdSpoil, "healthy": cmdHealthy,
 		},
 	})
 }
@@ -106,6 +112,7 @@ func cmdUp(ts *testscript.TestScript, neg bool, args []string) {
 	defer log.Close()
 	cmd := exec.Command(findCairn(ts), append([]string{"serve", "--data", data, "--api", "127.0.0.1:0",
 		"--peer", "127.0.0.1:0", "--ready-file", readyFile}, args[1:]...)...)
+	cmd.Dir = ts.MkAbs(".")
 	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
 	cmd.Stdout, cmd.Stderr = log, log
 	ts.Check(cmd.Start())
@@ -115,11 +122,16 @@ func cmdUp(ts *testscript.TestScript, neg bool, args []string) {
 		text, _ := os.ReadFile(log.Name())
 		ts.Fatalf("%v; its log:\n%s", err, text)
 	}
-	key, err := os.ReadFile(*r.AdminKeyFile)
-	ts.Check(err)
+	if r.AdminKeyFile != nil {
+		key, err := os.ReadFile(*r.AdminKeyFile)
+		ts.Check(err)
+		ts.Setenv("CAIRN_KEY", strings.TrimSpace(string(key)))
+	}
 	ts.Setenv("CAIRN_ADDR", r.URL)
-	ts.Setenv("CAIRN_KEY", strings.TrimSpace(string(key)))
 	ts.Setenv("PEER", r.Peer)
+	for name, value := range map[string]string{"ADDR": r.URL, "PEER": r.Peer, "NODE": r.Node} {
+		ts.Setenv(name+"_"+args[0], value)
+	}
 }
 
 // findCairn is the command that the scripts' PATH has.
@@ -162,6 +174,59 @@ func cmdCrash(ts *testscript.TestScript, _ bool, args []string) {
 
 func cmdDown(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(serversOf(ts).end(args[0], syscall.SIGTERM))
+}
+
+// cmdEnded waits for a server that ends by itself, with code 1.
+func cmdEnded(ts *testscript.TestScript, _ bool, args []string) {
+	s := serversOf(ts)
+	cmd := s.running[args[0]]
+	if cmd == nil {
+		ts.Fatalf("no server in %s", args[0])
+	}
+	delete(s.running, args[0])
+	limit := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+	defer limit.Stop()
+	var exit *exec.ExitError
+	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != exitFailed {
+		ts.Fatalf("%s ended with %v, want code %d", args[0], err, exitFailed)
+	}
+}
+
+func cmdHealthy(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	c, err := client.New(ts.Getenv("CAIRN_ADDR"), ts.Getenv("CAIRN_KEY"))
+	ts.Check(err)
+	limit := time.NewTimer(30 * time.Second)
+	defer limit.Stop()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		cluster, err := c.Cluster(context.Background())
+		ts.Check(err)
+		good := 0
+		for _, n := range cluster.Nodes {
+			if n.Healthy && n.Lag == 0 && n.Role != "nonvoter" {
+				good++
+			}
+		}
+		if good == want && len(cluster.Nodes) == want && cluster.Leader != "" {
+			ts.Setenv("LEADER", cluster.Leader)
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-limit.C:
+			ts.Fatalf("the site is not healthy: %+v", cluster)
+		}
+	}
+}
+
+func cmdSpoil(ts *testscript.TestScript, _ bool, args []string) {
+	data := []byte(ts.ReadFile(args[0]))
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), data[:len(data)-1], 0o600))
+	data[len(data)/2] ^= 1
+	ts.Check(os.WriteFile(ts.MkAbs(args[2]), data, 0o600))
 }
 
 // request is a parsed `http` command.

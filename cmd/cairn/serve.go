@@ -10,17 +10,24 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"cairn/cmd/cairn/site"
+	"cairn/consensus"
 	"cairn/node"
 )
 
 type serveCmd struct {
 	API             string        `name:"api" env:"CAIRN_API" default:"127.0.0.1:8750" help:"Address of the API; port 0 takes a free one (${env})." placeholder:"HOST:PORT"`
 	Peer            string        `env:"CAIRN_PEER" default:"127.0.0.1:8751" help:"Address for the site's other nodes (${env})." placeholder:"HOST:PORT"`
-	Join            []string      `env:"CAIRN_JOIN" help:"Peer address of a node to join (${env}, repeatable)." placeholder:"HOST:PORT"`
+	Join            []string      `env:"CAIRN_JOIN" help:"Peer address of a node to join, by name or number; srv:NAME looks one up (${env}, repeatable)." placeholder:"HOST:PORT"`
 	BootstrapExpect int           `env:"CAIRN_BOOTSTRAP_EXPECT" help:"Nodes that a new site starts with (${env}); 1 unless --join is given." placeholder:"N"`
+	PeerAdvertise   string        `env:"CAIRN_PEER_ADVERTISE" help:"Address that other nodes dial, where it is not --peer (${env})." placeholder:"HOST:PORT"`
+	PeerCA          string        `name:"peer-ca" env:"CAIRN_PEER_CA" help:"Certificate of the site's own authority (${env})." placeholder:"FILE"`
+	PeerCert        string        `env:"CAIRN_PEER_CERT" help:"This node's certificate for the peer port, read again when it changes (${env})." placeholder:"FILE"`
+	PeerKey         string        `env:"CAIRN_PEER_KEY" help:"The certificate's key (${env})." placeholder:"FILE"`
 	PeerInsecure    bool          `env:"CAIRN_PEER_INSECURE" help:"No TLS between nodes; loopback addresses only (${env})."`
 	ReadyFile       string        `env:"CAIRN_READY_FILE" help:"File to write the addresses to once the node is ready (${env})." placeholder:"FILE"`
 	Host            []string      `env:"CAIRN_HOSTS" help:"Further name under which the API may be called (${env}, repeatable)." placeholder:"NAME"`
@@ -40,16 +47,27 @@ func (c serveCmd) Run(a *app) error {
 	}
 	log := newLogger(a.stderr, c.LogLevel, c.LogFormat)
 	n, err := node.Open(a.ctx, node.Config{
-		Dir: a.globals.Data, PeerAddr: c.Peer, BootstrapExpect: c.expect(), Join: c.Join, PeerInsecure: c.PeerInsecure, Logger: log,
+		Dir: a.globals.Data, PeerAddr: c.Peer, PeerAdvertise: c.PeerAdvertise, BootstrapExpect: c.expect(), Join: c.Join,
+		PeerTLS:      consensus.PeerFiles{CA: c.PeerCA, Cert: c.PeerCert, Key: c.PeerKey},
+		PeerInsecure: c.PeerInsecure, Logger: log,
 	})
 	if err != nil {
+		if a.ctx.Err() != nil {
+			log.Info("told to end before the node was open", "reason", err)
+			return nil
+		}
 		return fmt.Errorf("open node in %s: %w", a.globals.Data, err)
 	}
 	s, err := site.Start(n, site.Options{API: c.API, Hosts: c.Host, Origins: c.Origin, Logger: log, Version: version()})
 	if err != nil {
 		return err
 	}
-	err = c.serve(a, s, n, log)
+	during, ended := untilRemoved(a.ctx, n)
+	err = c.serve(during, a, s, n, log)
+	if errors.Is(context.Cause(during), consensus.ErrRemoved) {
+		err = errors.Join(err, fmt.Errorf("%w\n  the node ends itself; to use this machine again, delete %s and start with --join", consensus.ErrRemoved, a.globals.Data))
+	}
+	ended()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), c.Grace)
 	defer cancel()
 	err = errors.Join(err, s.Close(ctx))
@@ -57,11 +75,24 @@ func (c serveCmd) Run(a *app) error {
 	return err
 }
 
-func (c serveCmd) serve(a *app, s *site.Site, n site.Node, log *slog.Logger) error {
-	ready, cancel := context.WithTimeout(a.ctx, readyLimit)
+// untilRemoved makes a context that ends with the site's decision to remove the node, and says so as its cause.
+func untilRemoved(ctx context.Context, n *node.Node) (during context.Context, ended func()) {
+	during, cancel := context.WithCancelCause(ctx)
+	go func() {
+		select {
+		case <-n.Removed():
+			cancel(consensus.ErrRemoved)
+		case <-during.Done():
+		}
+	}()
+	return during, func() { cancel(nil) }
+}
+
+func (c serveCmd) serve(ctx context.Context, a *app, s *site.Site, n site.Node, log *slog.Logger) error {
+	ready, cancel := context.WithTimeout(ctx, readyLimit)
 	defer cancel()
 	if err := s.AwaitReady(ready); err != nil {
-		if a.ctx.Err() != nil {
+		if ctx.Err() != nil {
 			return nil
 		}
 		return err
@@ -75,7 +106,7 @@ func (c serveCmd) serve(a *app, s *site.Site, n site.Node, log *slog.Logger) err
 	if link := s.SignInLink(); link != "" {
 		fmt.Fprintf(a.stdout, "Sign in, once and within 10 minutes: %s\n", link)
 	}
-	return s.Wait(a.ctx)
+	return s.Wait(ctx)
 }
 
 func (c serveCmd) expect() int {
@@ -87,6 +118,9 @@ func (c serveCmd) expect() int {
 
 func (c serveCmd) check() error {
 	for _, addr := range append([]string{c.API, c.Peer}, c.Join...) {
+		if name, ok := strings.CutPrefix(addr, "srv:"); ok && name != "" && slices.Contains(c.Join, addr) {
+			continue
+		}
 		if _, _, err := net.SplitHostPort(addr); err != nil {
 			return usage("%q is no HOST:PORT", addr)
 		}
@@ -96,6 +130,27 @@ func (c serveCmd) check() error {
 	}
 	if c.PeerInsecure && !loopback(c.Peer) {
 		return usage("--peer-insecure is for loopback addresses only, not %s", c.Peer)
+	}
+	return c.checkPeer()
+}
+
+// checkPeer refuses a peer port that would speak to others in the open.
+func (c serveCmd) checkPeer() error {
+	given := 0
+	for _, file := range []string{c.PeerCA, c.PeerCert, c.PeerKey} {
+		if file != "" {
+			given++
+		}
+	}
+	switch {
+	case given == 1 || given == 2:
+		return usage("--peer-ca, --peer-cert and --peer-key go together")
+	case given == 3 && c.PeerInsecure:
+		return usage("--peer-insecure and --peer-cert exclude each other")
+	case given == 0 && !c.PeerInsecure && (len(c.Join) > 0 || c.BootstrapExpect > 1 || !loopback(c.Peer)):
+		return usage("to speak to other nodes, give --peer-ca, --peer-cert and --peer-key (`cairn cluster ca init` and `cairn cluster cert NODE` make them)")
+	case c.BootstrapExpect > 1 && len(c.Join) == 0:
+		return usage("--bootstrap-expect %d needs --join with the addresses of all nodes", c.BootstrapExpect)
 	}
 	return nil
 }

@@ -18,7 +18,8 @@ import (
 )
 
 const (
-	distilAttempts = 16 // the newest of a group
+	distilAttempts = 16 // the newest of a group, those recorded again left out
+	distilRead     = 64 // attempts that are read to find them
 	mergeNearest   = 5  // neighbours that are looked at for a merge
 )
 
@@ -63,7 +64,7 @@ func (n *Node) buildDistilled(ctx context.Context, job store.Job) (*store.Distil
 	if err != nil || agent == nil {
 		return nil, err
 	}
-	attempts, err := v.Attempts(ns, traj, traj.Version-distilAttempts)
+	attempts, err := v.Attempts(ns, traj, traj.Version-distilRead)
 	if err != nil {
 		return nil, err
 	}
@@ -112,8 +113,23 @@ func (d *distillation) makeGroup() error {
 		out.Given = given
 		d.group.Attempts = append(d.group.Attempts, out)
 	}
-	d.group.Attempts = acquire.Once(d.group.Attempts)
+	d.once()
 	return nil
+}
+
+// once leaves out attempts that were recorded again, so that a replay of the input changes nothing, and the oldest of
+// what is left. The gate looks at what is distilled and at what is new.
+func (d *distillation) once() {
+	d.group.Attempts = acquire.Once(d.group.Attempts)
+	d.group.Attempts = d.group.Attempts[max(0, len(d.group.Attempts)-distilAttempts):]
+	newest := len(d.attempts) - distilAttempts
+	var routed []store.Attempt
+	for i, a := range d.attempts {
+		if i >= newest || slices.ContainsFunc(d.group.Attempts, func(k acquire.Attempt) bool { return k.Number == a.Number }) {
+			routed = append(routed, a)
+		}
+	}
+	d.attempts = routed
 }
 
 // given lists what the agent was told by a recall, which is never distilled again.

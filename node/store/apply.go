@@ -83,7 +83,7 @@ func (s *Store) Apply(first, term uint64, times []int64, commands [][]byte) ([][
 		return nil, err
 	}
 	defer gen.release()
-	results, err := s.applyBatch(gen.db, first, term, times, commands)
+	results, err := s.applyBatch(gen, first, term, times, commands)
 	if err != nil {
 		s.mu.Lock()
 		s.halt = err
@@ -94,7 +94,7 @@ func (s *Store) Apply(first, term uint64, times []int64, commands [][]byte) ([][
 	return results, nil
 }
 
-func (s *Store) applyBatch(db *pebble.DB, first, term uint64, times []int64, commands [][]byte) ([][]byte, error) {
+func (s *Store) applyBatch(gen *generation, first, term uint64, times []int64, commands [][]byte) ([][]byte, error) {
 	s.mu.RLock()
 	pos := s.pos
 	s.mu.RUnlock()
@@ -105,7 +105,7 @@ func (s *Store) applyBatch(db *pebble.DB, first, term uint64, times []int64, com
 	if len(commands) == 0 || first+uint64(len(commands))-1 <= pos.Index {
 		return results, nil // all applied before a restart
 	}
-	batch := db.NewIndexedBatch()
+	batch := gen.db.NewIndexedBatch()
 	for i, data := range commands {
 		index := first + uint64(i)
 		if index <= pos.Index {
@@ -116,7 +116,7 @@ func (s *Store) applyBatch(db *pebble.DB, first, term uint64, times []int64, com
 			continue
 		}
 		pos.Now = max(pos.Now, times[i])
-		result, hash, err := applyOne(batch, pos, data)
+		result, hash, err := applyOne(batch, gen.hot, pos, data)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("apply entry %d: %w", index, err), batch.Close())
 		}
@@ -140,7 +140,7 @@ func (s *Store) applyBatch(db *pebble.DB, first, term uint64, times []int64, com
 	return results, nil
 }
 
-func applyOne(batch *pebble.Batch, pos applied, data []byte) ([]byte, [32]byte, error) {
+func applyOne(batch *pebble.Batch, hot *hotValues, pos applied, data []byte) ([]byte, [32]byte, error) {
 	var c Command
 	if err := decodeCommand(data, &c); err != nil {
 		return nil, pos.Hash, fmt.Errorf("%w: %w", ErrUnknownCommand, err)
@@ -151,7 +151,7 @@ func applyOne(batch *pebble.Batch, pos applied, data []byte) ([]byte, [32]byte, 
 			ErrUnknownCommand, c.Kind, c.Version, CommandVersion)
 	}
 	t := &txn{
-		base: batch, byKey: map[string]int{}, events: map[uint32]uint32{}, changed: map[Change]bool{},
+		base: batch, hot: hot, byKey: map[string]int{}, events: map[uint32]uint32{}, changed: map[Change]bool{},
 		now: pos.Now, index: pos.Index, command: &c,
 	}
 	result, err := t.run(h)

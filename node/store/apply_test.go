@@ -356,7 +356,7 @@ func FuzzApplyDecoder(f *testing.F) {
 	f.Fuzz(func(t *testing.T, kind uint16, body []byte) {
 		batch := l.s.gen.db.NewIndexedBatch()
 		pos := applied{Index: 1 << 30, Now: epoch}
-		if _, _, err := applyOne(batch, pos, fuzzed(kind, body)); err != nil && batch.Count() > 0 {
+		if _, _, err := applyOne(batch, newHotValues(), pos, fuzzed(kind, body)); err != nil && batch.Count() > 0 {
 			t.Errorf("kind %d failed with %v and wrote %d keys", kind, err, batch.Count())
 		}
 		if err := batch.Close(); err != nil {

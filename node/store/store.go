@@ -55,6 +55,7 @@ type generation struct {
 	refs   atomic.Int64
 	old    atomic.Bool
 	log    *slog.Logger
+	hot    *hotValues // for Apply alone
 }
 
 func (g *generation) release() {
@@ -203,7 +204,7 @@ func (s *Store) openGeneration(number int, create bool) (*generation, applied, e
 	if err != nil {
 		return nil, applied{}, errors.Join(fmt.Errorf("open state %s: %w", filepath.Base(dir), err), db.Close())
 	}
-	g := &generation{number: number, dir: dir, db: db, log: s.log}
+	g := &generation{number: number, dir: dir, db: db, log: s.log, hot: newHotValues()}
 	g.refs.Store(1)
 	return g, pos, nil
 }

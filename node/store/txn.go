@@ -16,6 +16,7 @@ import (
 // writes reach the batch only when the command is accepted.
 type txn struct {
 	base   *pebble.Batch
+	hot    *hotValues
 	writes []write
 	byKey  map[string]int
 
@@ -50,8 +51,12 @@ func (t *txn) raw(k []byte) []byte {
 		}
 		return t.writes[i].value
 	}
+	if v, ok := t.hot.get(k); ok {
+		return v
+	}
 	v, closer, err := t.base.Get(k)
 	if errors.Is(err, pebble.ErrNotFound) {
+		t.hot.put(k, nil)
 		return nil
 	}
 	if err != nil {
@@ -62,6 +67,7 @@ func (t *txn) raw(k []byte) []byte {
 	if err := closer.Close(); err != nil {
 		t.fail(fmt.Errorf("read %x: %w", k, err))
 	}
+	t.hot.put(k, out)
 	return out
 }
 
@@ -214,7 +220,9 @@ func (t *txn) commit(state [32]byte) [32]byte {
 		var err error
 		if w.deleted {
 			err = t.base.Delete(w.key, nil)
+			t.hot.put(w.key, nil)
 		} else {
+			t.hot.put(w.key, w.value)
 			err = t.base.Set(w.key, w.value, nil)
 		}
 		if err != nil {

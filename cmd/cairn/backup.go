@@ -28,7 +28,12 @@ func (c backupCmd) Run(a *app) error {
 	if err != nil {
 		return usage("%v", err)
 	}
-	defer os.Remove(part)
+	defer func() {
+		// After the rename there is nothing left to remove; after a failure what stays is named .part.
+		if rerr := os.Remove(part); rerr != nil && !errors.Is(rerr, os.ErrNotExist) {
+			fmt.Fprintln(a.stderr, "cairn:", rerr)
+		}
+	}()
 	bar := a.transfer(-1, "backup")
 	err = cl.Backup(a.ctx, io.MultiWriter(f, bar))
 	_ = bar.Finish()

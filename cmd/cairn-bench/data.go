@@ -19,7 +19,7 @@ func (helpCmd) Run(a *app) error {
 
 const dataHelp = `Data files lie in the folder that --data names. A file that is not there leaves its rows out with a note.
 
-trajectories-*.jsonl (api, eval experience)
+trajectories-*.jsonl (api, eval experience, eval replay)
   Attempts at tasks, one JSON object a line; the attempts of a task need not stand together.
     task_id   text, unique in its domain          domain    text, becomes the task type
     task      text                                attempt   number

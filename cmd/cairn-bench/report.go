@@ -139,6 +139,8 @@ var benches = []listed{
 	{"api", "REST calls of one client on a one-node site on loopback, and an import", apiRows},
 	{"eval retrieval", "quality of search on labelled data", retrievalRows},
 	{"eval experience", "the way from recorded attempts to recalled experiences, by rules", experienceRows},
+	{"eval trust", "the trust rule in simulated fleets of 2 to 24 principals over 84 days, with and without attackers", trustRows},
+	{"eval replay", "gain of shared memory on recorded attempts, with the reader's ledger and with liars", replayRows},
 }
 
 // Run prints the commands with their rows.

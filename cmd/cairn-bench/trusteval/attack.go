@@ -12,27 +12,29 @@ import (
 type attack int
 
 const (
-	noAttack attack = iota
-	// ring praises the experiences of the other attackers, and else reports failures without naming anything, which
-	// lowers what the server expects of it and blames nobody.
+	_ attack = iota // an honest fleet
+	// ring praises the experiences of the other attackers whenever it is given one, and else reports failures without
+	// naming anything, which lowers what the server expects of it and blames nobody.
 	ring
 	// balancedRing also blames what honest authors shared, as much as it praises, so that its mean report is even.
 	balancedRing
+	// aimedRing knows the rule: it asks for what it wants to praise, by its own text, and praises each experience only as
+	// often as the cap on a juror lets count, so that its leniency stays small.
+	aimedRing
 	// slander records nothing. It blames what honest authors shared and reports successes in between.
 	slander
 )
 
 const (
-	praiseMass  = 2  // reports of praise that an attacker gives to one experience
-	praiseShare = .2 // of an attacker's tasks, while there is something to praise
+	praiseMass  = 2  // reports of praise that the aimed ring gives to one experience
+	praiseShare = .2 // of its tasks, while there is something to praise
 )
 
-// plan is one task of an attacker: what it faces and what it will report.
+// plan is one task of an attacker: what it faces and what it will report. A ring decides when it sees what it is given.
 type plan struct {
-	task    task
-	praise  *item
-	blame   bool
-	success bool
+	task   task
+	praise *item // the one that the aimed ring asks for
+	blame  bool
 }
 
 // plot chooses an attacker's next task.
@@ -40,21 +42,16 @@ func (s *simulation) plot(a *agent) plan {
 	p := plan{task: s.world.drawTask(s.rng)}
 	switch s.world.attack {
 	case slander:
-		p.success = s.rng.Float64() < .5
-		p.blame = !p.success
-		return p
+		p.blame = s.rng.Float64() < .5
 	case balancedRing:
-		if s.debt[a.principal] > 0 {
-			p.blame = true
-			return p
+		p.blame = s.debt[a.principal] > 0
+	case aimedRing:
+		if s.rng.Float64() >= praiseShare {
+			break
 		}
-	}
-	if s.rng.Float64() >= praiseShare {
-		return p
-	}
-	if it := s.needsPraise(a); it != nil {
-		p.praise, p.success = it, true
-		p.task.kind, p.task.exact = it.kind, it
+		if it := s.needsPraise(a); it != nil {
+			p.praise, p.task.kind, p.task.exact = it, it.kind, it
+		}
 	}
 	return p
 }
@@ -84,23 +81,28 @@ type praiseKey struct {
 	item      store.ID
 }
 
-// testify is what an attacker says it used, for what it was given.
+// testify is what an attacker reports of what it was given: whether it succeeded, and what it names as used.
 func (s *simulation) testify(a *agent, p plan, given []recall.Ranked) (success bool, used []string) {
-	used = []string{}
+	friends, honest := []string{}, []string{}
 	for _, r := range given {
 		x := r.Hit.Meta.(*entry)
 		switch {
-		case p.praise != nil && x.item == p.praise:
+		case x.item.hostile && x.item.author.principal != a.principal && (p.praise == nil || p.praise == x.item):
+			friends = append(friends, x.name)
 			s.praised[praiseKey{a.principal, x.id}]++
-			used = append(used, x.name)
-		case p.blame && x.exp.Shared() && !x.item.author.attacker:
-			used = append(used, x.name)
+		case x.exp.Shared() && !x.item.author.attacker:
+			honest = append(honest, x.name)
 		}
 	}
-	if p.praise != nil && len(used) == 0 {
-		return false, used // it was not given: praise for nothing would only raise what is expected
+	switch {
+	case p.blame:
+		return false, honest
+	case s.world.attack == slander:
+		return true, []string{}
+	case s.world.attack == aimedRing && p.praise == nil || len(friends) == 0:
+		return false, []string{}
 	}
-	return p.success, used
+	return true, friends
 }
 
 // balance keeps account of how far an attacker's reports are from even.

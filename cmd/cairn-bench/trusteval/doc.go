@@ -10,15 +10,16 @@
 // and 23 % add .3, each in half of the situations of its type only. Effects of what an agent uses add up, and the chance of
 // success stays within .02 and .98.
 //
-// A recall gives five places by the ranking of package recall among the experiences of the task's type. Similarity is drawn
-// for each task and experience, .5 to .9: it tells the type and not whether the experience holds in the situation. An agent
-// uses what stands at rank r, from 0, with chance 1/(1+r), and what is in the exploratory place always; this is what the rule
-// assumes of an agent that does not say what it used. Half of the agents report verified outcomes, 30 % a judge's verdict
-// that is wrong in 12 % of cases, 20 % their own opinion that calls 30 % of the failures a success. Half say what they used.
+// A recall gives five places by the ranking of package recall among the experiences that hold in the task's situation:
+// preconditions say where they do, and recall filters by them. Similarity is drawn for each task and experience, .5 to .9. An
+// agent follows what stands first and tries what is in the exploratory place. Half of the agents report verified outcomes, 30 %
+// a judge's verdict that is wrong in 12 % of cases, 20 % their own opinion that calls 30 % of the failures a success. Half say
+// what they used.
 //
 // # Attackers
 //
 // Attackers are admitted with the others and behave honestly until day 28. From then until day 56 they record harmful
-// experiences (-.2 in every situation) at the usual rate and ask for their nomination. They choose their tasks so that the
-// experience they want to praise fits best.
+// experiences (-.2 in every situation) at the usual rate and ask for their nomination. They report verified outcomes that suit
+// them, whatever happened; see the kinds of attack. They take tasks at random, except for the aimed ring, which asks for what
+// it wants to praise.
 package trusteval

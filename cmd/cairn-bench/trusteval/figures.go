@@ -41,15 +41,18 @@ func (s *simulation) measure() figures {
 	}
 }
 
-// pool counts the honest experiences in the meta-pool.
-func (s *simulation) pool() int {
-	n := 0
+// pool lists what is in the meta-pool.
+func (s *simulation) pool() []*item {
+	var out []*item
 	for _, it := range s.memory.items {
-		n += one(it.pooled())
+		if it.pooled() {
+			out = append(out, it)
+		}
 	}
-	return n
+	return out
 }
 
+// pooled reports whether an experience is in the meta-pool.
 func (it *item) pooled() bool {
 	return it.promoted() && (it.shared.exp.Status == federation.StatusPromoted || it.shared.exp.Status == federation.StatusDormant)
 }

@@ -154,6 +154,9 @@ func (m *memory) load(v *store.View, ns *store.Namespace, id store.ID) error {
 func (m *memory) recall(a *agent, t task, coin float64) []recall.Ranked {
 	var ordinary, shelf []recall.Candidate
 	for _, it := range m.byKind[t.kind] {
+		if !it.holds(t) && t.exact != it {
+			continue // its preconditions do not
+		}
 		cosine := it.similarity(t)
 		if it.author == a {
 			if e := it.private.exp; e != nil && e.Status == federation.StatusActive {

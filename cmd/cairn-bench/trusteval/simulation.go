@@ -10,8 +10,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/oklog/ulid/v2"
-
 	"cairn/cmd/cairn-bench/trusteval/machine"
 	"cairn/federation"
 	"cairn/node/recall"
@@ -223,7 +221,7 @@ func (s *simulation) attempt(t *turn) (bool, []string) {
 	named := []string{}
 	var used []*item
 	for _, r := range t.given {
-		if r.Exploratory || s.rng.Float64() < 1/(1+float64(r.Rank)) {
+		if r.Exploratory || r.Rank == 0 {
 			x := r.Hit.Meta.(*entry)
 			named, used = append(named, x.name), append(used, x.item)
 		}
@@ -247,7 +245,7 @@ func (s *simulation) credits(given []recall.Ranked, used *[]string) []store.Cred
 	out := make([]store.Credit, len(credits))
 	for i, c := range credits {
 		out[i] = store.Credit{
-			ID: ulid.ULID(given[i].Hit.Meta.(*entry).id), Version: c.Version, Credit: c.Credit, Unused: c.Used == federation.UsedNo,
+			ID: given[i].Hit.Meta.(*entry).id, Version: c.Version, Credit: c.Credit, Unused: c.Used == federation.UsedNo,
 			Citation: s.site.NewID(),
 		}
 	}
@@ -301,6 +299,10 @@ func (s *simulation) passSilence(f *figures) error {
 	if err := s.memory.refresh(); err != nil {
 		return err
 	}
-	f.silenceDemoted = ratio(before-s.pool(), before)
+	demoted := 0
+	for _, it := range before {
+		demoted += one(!it.pooled())
+	}
+	f.silenceDemoted = ratio(demoted, len(before))
 	return nil
 }

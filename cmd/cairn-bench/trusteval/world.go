@@ -100,7 +100,7 @@ func (w *world) chance(t task, used []*item) float64 {
 // holds reports whether an experience has its effect in a task.
 func (it *item) holds(t task) bool { return it.kind == t.kind && it.valid&(1<<t.situation) != 0 }
 
-// similarity of a task and an experience of its type. It says nothing about whether the experience holds.
+// similarity of a task and an experience of its type.
 func (it *item) similarity(t task) float64 {
 	if t.exact == it {
 		return 1

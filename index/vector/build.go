@@ -153,7 +153,7 @@ type update struct {
 // insert looks for the neighbours of a row while others search, then links it in one short write. linked is called under
 // the lock. Only the builder calls insert, so that what it reads of the graph does not change meanwhile.
 func (s *Space) insert(g *graph, row Row, linked func()) {
-	level := levelOf(row)
+	level := drawLevel(row)
 	updates := s.plan(g, row, level)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -183,9 +183,11 @@ func (s *Space) plan(g *graph, row Row, level int) []update {
 	start := s.descendLocked(g, w, q, level)
 	var updates []update
 	for l := min(level, g.top); l >= 0; l-- {
-		s.layerLocked(g, w, q, start, l, widthBuild, len(s.rows)+1, nil)
-		near := slices.Clone(w.found)
-		sortScored(near)
+		s.nearLocked(g, w, q, start, l, widthBuild)
+		near := make([]scored, len(w.line))
+		for i, k := range w.line {
+			near[i] = k.scored()
+		}
 		start = near[0]
 		links := s.spreadLocked(w, near, linksUpper)
 		updates = append(updates, update{row, l, links})
@@ -207,11 +209,9 @@ func (s *Space) linkBackLocked(g *graph, w *walker, row, added Row, level int) [
 	if len(links) <= room(level) {
 		return links
 	}
-	near := make([]scored, len(links))
-	for i, link := range links {
-		w.rows[i] = Row(link)
-	}
+	copy(w.rows[:], links)
 	s.scoreLocked(w, s.codeLocked(row), len(links))
+	near := make([]scored, len(links))
 	for i := range links {
 		near[i] = scored{w.scores[i], Row(links[i])}
 	}
@@ -227,18 +227,24 @@ func (s *Space) spreadLocked(w *walker, near []scored, n int) []uint32 {
 		if len(chosen) == n {
 			break
 		}
-		if len(chosen) > 0 {
-			for i, c := range chosen {
-				w.rows[i] = Row(c)
-			}
-			s.scoreLocked(w, s.codeLocked(r.row), len(chosen))
-			if slices.Max(w.scores[:len(chosen)]) > r.score {
-				continue
-			}
+		if !s.crowdedLocked(w, r, chosen) {
+			chosen = append(chosen, uint32(r.row))
 		}
-		chosen = append(chosen, uint32(r.row))
 	}
 	return chosen
+}
+
+// crowdedLocked reports whether one of chosen is nearer to r than r.score says.
+func (s *Space) crowdedLocked(w *walker, r scored, chosen []uint32) bool {
+	for len(chosen) > 0 {
+		n := copy(w.rows[:2*rowGroup], chosen)
+		s.scoreLocked(w, s.codeLocked(r.row), n)
+		if slices.Max(w.scores[:n]) > r.score {
+			return true
+		}
+		chosen = chosen[n:]
+	}
+	return false
 }
 
 func sortScored(rows []scored) {

@@ -1,15 +1,11 @@
 package vector
 
-import (
-	"encoding/binary"
-	"math"
-	"unsafe"
-)
+import "math"
 
 const (
 	codeBlock = 32 // codes are padded with zeros to a multiple of it
-	rowGroup  = 4  // rows codeDots looks at together
-	trailer   = 32 // bytes behind the codes of a row: its scale, and padding
+	codeLine  = 64 // rows of codes begin at a multiple of it: a line of the cache
+	rowGroup  = 4  // rows the kernels look at together
 )
 
 // code is the int8 form of a vector: value = code * scale, codes of -127..127.
@@ -19,22 +15,29 @@ type code struct {
 	loss   float64 // Euclidean length of what rounding took away
 }
 
+// roundBits added to a float32 below 2^22 leaves its nearest integer, ties to even, in the low bits.
+const roundBits = 3 << 22
+
 // encodeInto writes the codes of v to dst, which is as long as a padded vector.
 func encodeInto(dst []int8, v []float32) (scale float32, loss float64) {
 	var top float32
 	for _, x := range v {
-		top = max(top, float32(math.Abs(float64(x))))
+		top = max(top, x, -x)
 	}
 	scale = max(top, 1e-30) / 127
+	inverse := 1 / scale
+	var sum0, sum1 float32
+	dst = dst[:max(len(v), len(dst))]
 	for i, x := range v {
-		c := math.RoundToEven(float64(x) / float64(scale))
+		c := float32(x*inverse) + roundBits
+		c -= roundBits
 		c = min(127, max(-127, c))
 		dst[i] = int8(c)
-		d := float64(x) - c*float64(scale)
-		loss += d * d
+		d := x - float32(c*scale)
+		sum0, sum1 = sum1, sum0+d*d
 	}
 	clear(dst[len(v):])
-	return scale, math.Sqrt(loss)
+	return scale, math.Sqrt(float64(sum0)+float64(sum1)) * (1 + 1e-4) // the sums are off by less than 1e-4 of themselves
 }
 
 func encode(v []float32, dst []int8) code {
@@ -43,40 +46,27 @@ func encode(v []float32, dst []int8) code {
 	return c
 }
 
-// arena holds the values and codes of arenaRows rows. codes has a row every stride bytes; at points to each.
+// padded is the number of codes of a vector, stride the number of bytes from one to the next.
+func padded(dims int) int { return (dims + codeBlock - 1) / codeBlock * codeBlock }
+func stride(dims int) int { return (dims + codeLine - 1) / codeLine * codeLine }
+
+// arena holds the values, codes and scales of arenaRows rows.
 type arena struct {
 	values []float32
-	codes  []int8
-	at     []*int8
-}
-
-func newArena(dims int) *arena {
-	stride := padded(dims) + trailer
-	a := &arena{values: make([]float32, arenaRows*dims), codes: make([]int8, arenaRows*stride), at: make([]*int8, arenaRows)}
-	for i := range a.at {
-		a.at[i] = &a.codes[i*stride]
-	}
-	return a
+	codes  []int8 // a row every stride bytes
+	scales []float32
 }
 
 // put writes row i and returns the length that rounding took away from it.
-func (a *arena) put(i int, v []float32) (loss float64) {
-	dims := len(v)
-	copy(a.values[i*dims:], v)
-	n := padded(dims)
-	row := a.codes[i*(n+trailer):][:n+trailer]
-	scale, loss := encodeInto(row[:n], v)
-	tail := unsafe.Slice((*byte)(unsafe.Pointer(&row[n])), 4)
-	binary.LittleEndian.PutUint32(tail, math.Float32bits(scale))
-	return loss
+func (a *arena) put(i int, v []float32, c code) {
+	copy(a.values[i*len(v):], v)
+	copy(a.codes[i*stride(len(v)):], c.values)
+	a.scales[i] = c.scale
 }
 
 // code returns row i as a query.
 func (a *arena) code(i, dims int) code {
 	n := padded(dims)
-	row := a.codes[i*(n+trailer):][:n+trailer]
-	tail := unsafe.Slice((*byte)(unsafe.Pointer(&row[n])), 4)
-	return code{values: row[:n:n], scale: math.Float32frombits(binary.LittleEndian.Uint32(tail))}
+	row := a.codes[i*stride(dims):]
+	return code{values: row[:n:n], scale: a.scales[i]}
 }
-
-func padded(dims int) int { return (dims + codeBlock - 1) / codeBlock * codeBlock }

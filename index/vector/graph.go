@@ -3,31 +3,39 @@ package vector
 import (
 	"math"
 	"math/rand/v2"
+	"unsafe"
 )
 
 // Parameters of the graph: Malkov and Yashunin, "Efficient and robust approximate nearest neighbor search using Hierarchical
 // Navigable Small World graphs".
 const (
 	linksUpper = 16  // links of a row in upper layers
-	linksBase  = 32  // links of a row in layer 0
+	linksBase  = 32  // links of a row in layer 0: two lines of the cache
 	widthBuild = 100 // rows kept while a row's neighbours are looked for
-	widthWalk  = 96  // rows kept by a search, at least
 	maxLevel   = 12
+	noRow      = ^uint32(0) // ends a list of links that is not full
 )
 
 // graph is a hierarchical navigable small world over the codes of a space. Rows are known by number. It is changed by one
 // builder at a time, which holds Space.mu for each change; readers hold it for reading.
 type graph struct {
-	base   [][]uint32 // by arena: for each row the number of its links in layer 0, then the links
-	upper  map[Row][][]uint32
-	member []uint64 // bit set of the rows in the graph, removed ones included
+	base   []*baseLinks // by arena
+	upper  []uint32     // blocks of the rows above layer 0: their top layer, then linksUpper links for each layer from 1 on
+	member []uint64     // bit set of the rows in the graph, removed ones included
+	slab   slab         // memory for base
 	entry  Row
 	top    int // layer of entry
 	size   int // rows in the graph
 	dead   int // of these removed
 }
 
-func newGraph() *graph { return &graph{upper: map[Row][][]uint32{}} }
+// baseLinks are the links of the rows of an arena.
+type baseLinks struct {
+	links [][linksBase]uint32 // in layer 0
+	upper []uint32            // place of the row's block in graph.upper; 0 for rows of layer 0 alone
+}
+
+func newGraph() *graph { return &graph{upper: []uint32{0}} }
 
 func (g *graph) has(row Row) bool {
 	i := int(row) / 64
@@ -40,31 +48,60 @@ func (g *graph) admit(row Row, level int) {
 		g.member = append(g.member, 0)
 	}
 	for int(row)/arenaRows >= len(g.base) {
-		g.base = append(g.base, make([]uint32, arenaRows*(linksBase+1)))
+		b := g.slab.take(arenaRows*linksBase*4, len(g.base), g.own)
+		g.base = append(g.base, &baseLinks{
+			links: unsafe.Slice((*[linksBase]uint32)(unsafe.Pointer(&b[0])), arenaRows),
+			upper: make([]uint32, arenaRows),
+		})
 	}
 	g.member[row/64] |= 1 << (row % 64)
+	a := g.base[int(row)/arenaRows]
+	a.links[row%arenaRows][0] = noRow
+	a.upper[row%arenaRows] = 0
 	if level > 0 {
-		g.upper[row] = make([][]uint32, level)
+		a.upper[row%arenaRows] = uint32(len(g.upper))
+		g.upper = append(g.upper, uint32(level))
+		for range level * linksUpper {
+			g.upper = append(g.upper, noRow)
+		}
 	}
 	g.size++
 }
 
+// levelOf returns the top layer of a row that is in the graph.
+func (g *graph) levelOf(row Row) int {
+	if at := g.base[int(row)/arenaRows].upper[row%arenaRows]; at > 0 {
+		return int(g.upper[at])
+	}
+	return 0
+}
+
+// block returns the places for the links of a row in a layer. Those behind the first noRow are without meaning.
+func (g *graph) block(row Row, level int) []uint32 {
+	a := g.base[int(row)/arenaRows]
+	if level == 0 {
+		return a.links[row%arenaRows][:]
+	}
+	at := int(a.upper[row%arenaRows]) + 1 + (level-1)*linksUpper
+	return g.upper[at : at+linksUpper : at+linksUpper]
+}
+
 // links returns the links of a row in a layer.
 func (g *graph) links(row Row, level int) []uint32 {
-	if level > 0 {
-		return g.upper[row][level-1]
+	b := g.block(row, level)
+	for i, link := range b {
+		if link == noRow {
+			return b[:i]
+		}
 	}
-	l := g.base[int(row)/arenaRows][int(row)%arenaRows*(linksBase+1):]
-	return l[1 : 1+l[0]]
+	return b
 }
 
 func (g *graph) setLinks(row Row, level int, links []uint32) {
-	if level > 0 {
-		g.upper[row][level-1] = append([]uint32(nil), links...)
-		return
+	b := g.block(row, level)
+	if n := copy(b, links); n < len(b) {
+		b[n] = noRow
 	}
-	l := g.base[int(row)/arenaRows][int(row)%arenaRows*(linksBase+1):]
-	l[0] = uint32(copy(l[1:1+linksBase], links))
 }
 
 func room(level int) int {
@@ -74,8 +111,8 @@ func room(level int) int {
 	return linksBase
 }
 
-// levelOf draws the top layer of a row: geometric with 1/linksUpper, the same for a row number every time.
-func levelOf(row Row) int {
+// drawLevel draws the top layer of a row: geometric with 1/linksUpper, the same for a row number every time.
+func drawLevel(row Row) int {
 	u := rand.New(rand.NewPCG(uint64(row), 0x9E3779B97F4A7C15)).Float64()
 	return min(maxLevel, int(-math.Log(1-u)/math.Log(linksUpper)))
 }

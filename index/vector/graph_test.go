@@ -142,7 +142,7 @@ func TestGraphRecall(t *testing.T) {
 	walked := 0
 	for i := range 60 {
 		s.mu.RLock()
-		if _, ok := s.walkLocked(Search{Values: near(i), K: 10, Part: AnyPart, Before: func(a, b uint32) bool { return a < b }}); ok {
+		if s.walkLocked(s.scannerLocked(Search{Values: near(i), K: 10, Part: AnyPart, Before: byNumber})) {
 			walked++
 		}
 		s.mu.RUnlock()

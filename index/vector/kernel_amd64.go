@@ -1,12 +1,26 @@
 package vector
 
-import "golang.org/x/sys/cpu"
+import (
+	"unsafe"
+
+	"golang.org/x/sys/cpu"
+)
 
 // haveKernels says that the assembly in this package runs on this CPU.
 var haveKernels = cpu.X86.HasAVX2 && cpu.X86.HasFMA
 
-// codeDots writes the approximate scalar products of a query and 4 groups rows: the integer product of their codes times
-// the scale behind each row's codes times scale. q and each row are 32 blocks codes of -127..127.
+// rowDots writes the integer products of a query and the 4 groups rows at points to, as floats. q and each row have size
+// codes of -127..127, a multiple of codeBlock; groups is at least 1. Rows are asked from memory two groups ahead.
 //
 //go:noescape
-func codeDots(out *float32, rows **int8, groups int, q *int8, blocks int, scale float32)
+func rowDots(out *float32, at **int8, groups int, q *int8, size int)
+
+// scanDots is rowDots for rows that lie in a line, stride bytes apart.
+//
+//go:noescape
+func scanDots(out *float32, rows *int8, stride, groups int, q *int8, size int)
+
+// prefetch asks for the memory from p on, without waiting for it.
+//
+//go:noescape
+func prefetch(p unsafe.Pointer, bytes int)

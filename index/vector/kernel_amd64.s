@@ -9,86 +9,154 @@ GLOBL ones16<>(SB), RODATA|NOPTR, $32
 
 // One block of 32 codes of one row: |q| * (row with the sign of q), pairs to words (at most 2*127*127 < 2^15).
 #define CODES(row, tmp, sum) \
-	VMOVDQU    (row), tmp     \
-	VPSIGNB    Y8, tmp, tmp   \
-	VPMADDUBSW tmp, Y9, tmp   \
-	VPMADDWD   Y10, tmp, tmp  \
+	VMOVDQU    (row)(R12*1), tmp \
+	VPSIGNB    Y8, tmp, tmp      \
+	VPMADDUBSW tmp, Y9, tmp      \
+	VPMADDWD   Y10, tmp, tmp     \
 	VPADDD     tmp, sum, sum
 
-#define FETCH(row) \
-	PREFETCHT0 (row)     \
-	PREFETCHT0 64(row)   \
-	PREFETCHT0 128(row)  \
-	PREFETCHT0 192(row)  \
-	PREFETCHT0 256(row)  \
-	PREFETCHT0 320(row)  \
-	PREFETCHT0 384(row)
+// The products of the query at DX, BX bytes long, with the rows at R8 to R11, as four floats in X0, not scaled yet.
+// Uses R12, Y0 to Y9.
+#define FOURROWS \
+	VPXOR Y0, Y0, Y0 \
+	VPXOR Y1, Y1, Y1 \
+	VPXOR Y2, Y2, Y2 \
+	VPXOR Y3, Y3, Y3 \
+	XORQ R12, R12
 
-// func codeDots(out *float32, rows **int8, groups int, q *int8, blocks int, scale float32)
-TEXT ·codeDots(SB), NOSPLIT, $0-44
+#define BLOCK \
+	VMOVDQU (DX)(R12*1), Y8 \
+	VPABSB  Y8, Y9          \
+	CODES(R8, Y4, Y0)       \
+	CODES(R9, Y5, Y1)       \
+	CODES(R10, Y6, Y2)      \
+	CODES(R11, Y7, Y3)      \
+	ADDQ $32, R12           \
+	CMPQ R12, BX
+
+#define SUMS \
+	VPHADDD Y1, Y0, Y0        \
+	VPHADDD Y3, Y2, Y2        \
+	VPHADDD Y2, Y0, Y0        \
+	VEXTRACTI128 $1, Y0, X1   \
+	VPADDD X1, X0, X0         \
+	VCVTDQ2PS X0, X0
+
+// func rowDots(out *float32, at **int8, groups int, q *int8, size int)
+TEXT ·rowDots(SB), NOSPLIT, $0-40
 	MOVQ out+0(FP), DI
-	MOVQ rows+8(FP), SI
+	MOVQ at+8(FP), SI
 	MOVQ groups+16(FP), CX
 	MOVQ q+24(FP), DX
-	MOVQ blocks+32(FP), BX
-	VBROADCASTSS scale+40(FP), X15
+	MOVQ size+32(FP), BX
 	VMOVDQU ones16<>(SB), Y10
+	MOVQ $2, R13
+
+	// The first two groups are asked for before anything is computed.
+ahead:
+	CMPQ R13, CX
+	JLE  known
+	MOVQ CX, R13
+known:
+	SHLQ $2, R13
+	XORQ AX, AX
+first:
+	MOVQ (SI)(AX*8), R8
+	XORQ R12, R12
+firstline:
+	PREFETCHT0 (R8)(R12*1)
+	ADDQ $64, R12
+	CMPQ R12, BX
+	JLT  firstline
+	INCQ AX
+	CMPQ AX, R13
+	JLT  first
 
 group:
+	CMPQ CX, $2
+	JLE  last
+	MOVQ 64(SI), R8
+	MOVQ 72(SI), R9
+	MOVQ 80(SI), R10
+	MOVQ 88(SI), R11
+	XORQ R12, R12
+line:
+	PREFETCHT0 (R8)(R12*1)
+	PREFETCHT0 (R9)(R12*1)
+	PREFETCHT0 (R10)(R12*1)
+	PREFETCHT0 (R11)(R12*1)
+	ADDQ $64, R12
+	CMPQ R12, BX
+	JLT  line
+
+last:
 	MOVQ 0(SI), R8
 	MOVQ 8(SI), R9
 	MOVQ 16(SI), R10
 	MOVQ 24(SI), R11
 	ADDQ $32, SI
-	CMPQ CX, $1
-	JEQ  last
-	MOVQ 0(SI), AX
-	FETCH(AX)
-	MOVQ 8(SI), AX
-	FETCH(AX)
-	MOVQ 16(SI), AX
-	FETCH(AX)
-	MOVQ 24(SI), AX
-	FETCH(AX)
-
-last:
-	VPXOR Y0, Y0, Y0
-	VPXOR Y1, Y1, Y1
-	VPXOR Y2, Y2, Y2
-	VPXOR Y3, Y3, Y3
-	MOVQ DX, R12
-	MOVQ BX, R13
-
+	FOURROWS
 block:
-	VMOVDQU (R12), Y8
-	VPABSB  Y8, Y9
-	CODES(R8, Y4, Y0)
-	CODES(R9, Y5, Y1)
-	CODES(R10, Y6, Y2)
-	CODES(R11, Y7, Y3)
-	ADDQ $32, R12
-	ADDQ $32, R8
-	ADDQ $32, R9
-	ADDQ $32, R10
-	ADDQ $32, R11
-	DECQ R13
-	JNZ  block
-
-	VPHADDD Y1, Y0, Y0
-	VPHADDD Y3, Y2, Y2
-	VPHADDD Y2, Y0, Y0
-	VEXTRACTI128 $1, Y0, X1
-	VPADDD X1, X0, X0
-	VCVTDQ2PS X0, X0
-	VMOVSS (R8), X4                 // the scales lie behind the codes
-	VINSERTPS $0x10, (R9), X4, X4
-	VINSERTPS $0x20, (R10), X4, X4
-	VINSERTPS $0x30, (R11), X4, X4
-	VMULPS X15, X4, X4
-	VMULPS X4, X0, X0
+	BLOCK
+	JLT  block
+	SUMS
 	VMOVUPS X0, (DI)
 	ADDQ $16, DI
 	DECQ CX
 	JNZ  group
 	VZEROUPPER
+	RET
+
+// func scanDots(out *float32, rows *int8, stride, groups int, q *int8, size int)
+TEXT ·scanDots(SB), NOSPLIT, $0-48
+	MOVQ out+0(FP), DI
+	MOVQ rows+8(FP), R8
+	MOVQ stride+16(FP), SI
+	MOVQ groups+24(FP), CX
+	MOVQ q+32(FP), DX
+	MOVQ size+40(FP), BX
+	VMOVDQU ones16<>(SB), Y10
+	LEAQ (R8)(SI*1), R9
+	LEAQ (R9)(SI*1), R10
+	LEAQ (R10)(SI*1), R11
+	SHLQ $2, SI
+	MOVQ SI, R13
+	SHLQ $1, R13
+
+scangroup:
+	// Two groups ahead; beyond the end a prefetch does no harm.
+	LEAQ (R8)(R13*1), AX
+	XORQ R12, R12
+scanline:
+	PREFETCHT0 (AX)(R12*1)
+	ADDQ $64, R12
+	CMPQ R12, SI
+	JLT  scanline
+
+	FOURROWS
+scanblock:
+	BLOCK
+	JLT  scanblock
+	SUMS
+	VMOVUPS X0, (DI)
+	ADDQ $16, DI
+	ADDQ SI, R8
+	ADDQ SI, R9
+	ADDQ SI, R10
+	ADDQ SI, R11
+	DECQ CX
+	JNZ  scangroup
+	VZEROUPPER
+	RET
+
+// func prefetch(p unsafe.Pointer, bytes int)
+TEXT ·prefetch(SB), NOSPLIT, $0-16
+	MOVQ p+0(FP), AX
+	MOVQ bytes+8(FP), BX
+	ADDQ AX, BX
+fetchline:
+	PREFETCHT0 (AX)
+	ADDQ $64, AX
+	CMPQ AX, BX
+	JLT  fetchline
 	RET

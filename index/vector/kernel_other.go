@@ -2,24 +2,21 @@
 
 package vector
 
-import (
-	"math"
-	"unsafe"
-)
+import "unsafe"
 
 // haveKernels says that there are kernels for this CPU; without them rows are scanned in float32 and no graph is built.
 const haveKernels = false
 
-func codeDots(out *float32, rows **int8, groups int, q *int8, blocks int, scale float32) {
-	n := blocks * codeBlock
-	sums := unsafe.Slice(out, groups*rowGroup)
-	for i, row := range unsafe.Slice(rows, groups*rowGroup) {
-		codes := unsafe.Slice(row, n+4)
-		var sum int32
-		for j, x := range unsafe.Slice(q, n) {
-			sum += int32(x) * int32(codes[j])
-		}
-		bits := uint32(uint8(codes[n])) | uint32(uint8(codes[n+1]))<<8 | uint32(uint8(codes[n+2]))<<16 | uint32(uint8(codes[n+3]))<<24
-		sums[i] = float32(sum) * math.Float32frombits(bits) * scale
-	}
+func rowDots(out *float32, at **int8, groups int, q *int8, size int) {
+	plainDots(unsafe.Slice(out, groups*rowGroup), unsafe.Slice(at, groups*rowGroup), unsafe.Slice(q, size))
 }
+
+func scanDots(out *float32, rows *int8, stride, groups int, q *int8, size int) {
+	at := make([]*int8, groups*rowGroup)
+	for i := range at {
+		at[i] = (*int8)(unsafe.Add(unsafe.Pointer(rows), i*stride))
+	}
+	rowDots(out, &at[0], groups, q, size)
+}
+
+func prefetch(unsafe.Pointer, int) {}

@@ -3,64 +3,57 @@ package vector
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/viterin/vek/vek32"
 )
 
-// checkDots compares codeDots with the product of the codes written out.
+// checkDots compares the kernels with the product of the codes written out, and that they write no more than they should.
 func checkDots(t *testing.T, r *rand.Rand, dims, groups int) {
 	t.Helper()
-	a, rows := newArena(dims), make([]*int8, groups*rowGroup)
-	for i := range rows {
-		at := r.IntN(arenaRows)
-		a.put(at, randomUnit(r, dims))
-		if i == 0 {
-			for j := range dims {
-				a.codes[at*(padded(dims)+trailer)+j] = int8(127 - 254*(j%2)) // the ends of the range: nothing may saturate
-			}
-		}
-		rows[i] = a.at[at]
+	step, size, n := stride(dims), padded(dims), groups*rowGroup
+	codes, q := make([]int8, n*step), make([]int8, size)
+	at := make([]*int8, n)
+	for i := range n {
+		at[i] = &codes[r.IntN(n)*step]
+		encode(randomUnit(r, dims), codes[i*step:][:size])
 	}
-	q := encode(randomUnit(r, dims), make([]int8, padded(dims)))
-	if r.IntN(2) == 0 {
-		for j := range dims {
-			q.values[j] = int8(127 - 254*(j%2))
+	encode(randomUnit(r, dims), q)
+	for j := range dims { // the ends of the range: nothing may saturate
+		codes[j] = int8(127 - 254*(j%2))
+		if groups%2 == 0 {
+			q[j] = int8(127 - 254*(j%2))
 		}
 	}
-	out := make([]float32, len(rows)+1)
-	codeDots(&out[0], &rows[0], groups, &q.values[0], padded(dims)/codeBlock, q.scale)
-	for i, p := range rows {
-		var sum int32
-		var c code
-		for j := range arenaRows {
-			if a.at[j] == p {
-				c = a.code(j, dims)
-			}
-		}
-		for j := range dims {
-			sum += int32(c.values[j]) * int32(q.values[j])
-		}
-		want := float64(sum) * float64(c.scale) * float64(q.scale)
-		if !(math.Abs(float64(out[i])-want) <= 1e-6*math.Abs(want)+1e-9) {
-			t.Fatalf("dims %d, groups %d, row %d: %v, want %v", dims, groups, i, out[i], want)
+	check := func(name string, got []float32, rows []*int8) {
+		want := make([]float32, n)
+		plainDots(want, rows, q)
+		if got[n] != 7 || !slices.Equal(got[:n], want) {
+			t.Fatalf("%s, dims %d, groups %d:\n got %v\nwant %v", name, dims, groups, got, want)
 		}
 	}
-	if out[len(rows)] != 0 {
-		t.Fatal("wrote beyond the rows")
+	got := make([]float32, n+1)
+	got[n] = 7
+	rowDots(&got[0], &at[0], groups, &q[0], size)
+	check("rowDots", got, at)
+	scanDots(&got[0], &codes[0], step, groups, &q[0], size)
+	for i := range at {
+		at[i] = &codes[i*step]
 	}
+	check("scanDots", got, at)
 }
 
-func TestCodeDots(t *testing.T) {
+func TestDots(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for _, dims := range []int{1, 31, 32, 33, 100, 384, 1000} {
-		for groups := 1; groups < 5; groups++ {
-			checkDots(t, r, dims, groups)
+		for groups := range 6 {
+			checkDots(t, r, dims, 1+groups)
 		}
 	}
 }
 
-func FuzzCodeDots(f *testing.F) {
+func FuzzDots(f *testing.F) {
 	f.Add(uint64(1), uint16(384), uint8(3))
 	f.Add(uint64(2), uint16(5), uint8(1))
 	f.Fuzz(func(t *testing.T, seed uint64, dims uint16, groups uint8) {

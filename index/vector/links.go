@@ -29,7 +29,7 @@ func (s *Space) Links(number func(Row) (uint32, bool)) []byte {
 			continue
 		}
 		count++
-		level := len(g.upper[row])
+		level := g.levelOf(row)
 		if level > entryLevel {
 			entry, entryLevel = to, level
 		}
@@ -132,7 +132,7 @@ func (s *Space) readLinksLocked(data []byte) (*graph, error) {
 	if r.bad || len(r.b) > 0 || !g.has(entry) {
 		return nil, fmt.Errorf("%w: %d bytes left, entry %d", ErrLinks, len(r.b), entry)
 	}
-	g.entry, g.top = entry, len(g.upper[entry])
+	g.entry, g.top = entry, g.levelOf(entry)
 	return g, s.checkLinksLocked(g)
 }
 
@@ -162,13 +162,13 @@ func (s *Space) checkLinksLocked(g *graph) error {
 		if !g.has(row) {
 			continue
 		}
-		level := len(g.upper[row])
+		level := g.levelOf(row)
 		if level > g.top {
 			return fmt.Errorf("%w: row %d is above the entry", ErrLinks, row)
 		}
 		for l := range level + 1 {
 			for _, link := range g.links(row, l) {
-				if !g.has(Row(link)) || len(g.upper[Row(link)]) < l {
+				if !g.has(Row(link)) || g.levelOf(Row(link)) < l {
 					return fmt.Errorf("%w: row %d, layer %d, link %d", ErrLinks, row, l, link)
 				}
 			}

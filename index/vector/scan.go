@@ -19,6 +19,7 @@ type scanner struct {
 	limit  int     // rows that surely hold K owners
 	best   []float32
 	kept   []scored
+	top    best
 	scores [arenaRows]float32
 	codes  []int8
 	asked  bool
@@ -50,6 +51,12 @@ func (s *Space) scannerLocked(q Search) *scanner {
 	return c
 }
 
+// done gives a scanner back without what belongs to the caller of the search.
+func (s *Space) done(c *scanner) {
+	c.q, c.top.before = Search{}, nil
+	s.scanners.Put(c)
+}
+
 // limitLocked is the number of rows that hold k owners in any case.
 func (s *Space) limitLocked(k int) int { return min(min(k, s.live)*s.parts, s.live) }
 
@@ -61,28 +68,18 @@ func (c *scanner) bar() float32 {
 	return c.best[0] - c.slack
 }
 
-// offer looks at rows numbered first, first+1, ... whose codes at points to.
-func (s *Space) offerLocked(c *scanner, first Row, at []*int8) {
-	n := len(at) / rowGroup * rowGroup
-	if n > 0 {
-		codeDots(&c.scores[0], &at[0], n/rowGroup, &c.code.values[0], len(c.code.values)/codeBlock, c.code.scale)
-	}
-	if n < len(at) {
-		var rest [rowGroup]*int8
-		for i := range rest {
-			rest[i] = at[min(n+i, len(at)-1)]
-		}
-		var out [rowGroup]float32
-		codeDots(&out[0], &rest[0], 1, &c.code.values[0], len(c.code.values)/codeBlock, c.code.scale)
-		copy(c.scores[n:], out[:len(at)-n])
-	}
-	bar := c.bar()
-	for i, score := range c.scores[:len(at)] {
-		if score < bar {
+// offerLocked looks at the first n rows of an arena, whose first row is numbered first.
+func (s *Space) offerLocked(c *scanner, first Row, a *arena, n int) {
+	// Rows behind the last are zero or left over; their scores are not looked at.
+	scanDots(&c.scores[0], &a.codes[0], stride(s.dims), (n+rowGroup-1)/rowGroup, &c.code.values[0], len(c.code.values))
+	bar, scale := c.bar(), c.code.scale
+	scales := a.scales[:n]
+	for i, score := range c.scores[:len(scales)] {
+		if score *= scales[i] * scale; score < bar {
 			continue
 		}
-		if s.wantedLocked(c, first+Row(i)) {
-			c.keep(scored{score, first + Row(i)})
+		if row := first + Row(i); s.wantedLocked(c, row) {
+			c.keep(scored{score, row})
 			bar = c.bar()
 		}
 	}
@@ -91,7 +88,7 @@ func (s *Space) offerLocked(c *scanner, first Row, at []*int8) {
 // wantedLocked reports whether a row is there, has the part asked for and an owner that is accepted.
 func (s *Space) wantedLocked(c *scanner, row Row) bool {
 	l := s.rows[row]
-	if !l.live || c.q.Part != AnyPart && int(l.part) != c.q.Part {
+	if !l.live || c.q.Part != AnyPart && int(l.part) != c.q.Part || c.q.Allow != nil && !c.q.Allow.Has(l.owner) {
 		return false
 	}
 	if c.q.Accept == nil {
@@ -122,6 +119,14 @@ func (c *scanner) keep(r scored) {
 	}
 }
 
+// limitRerank keeps the n best of those kept: what a walk found is not exact, so that there is no use in the bound of the scan.
+func (c *scanner) limitRerank(n int) {
+	if len(c.kept) > n {
+		sortScored(c.kept)
+		c.kept = c.kept[:n]
+	}
+}
+
 func sinkLeast(h []float32) {
 	for i := 0; ; {
 		least := i
@@ -139,38 +144,59 @@ func sinkLeast(h []float32) {
 }
 
 // scanLocked is the exact search over all rows.
-func (s *Space) scanLocked(q Search) []Match {
-	if !haveKernels {
-		return s.scanFloatLocked(q)
+func (s *Space) scanLocked(c *scanner) {
+	if c.q.Allow != nil && s.shareLocked(c.q) < listShare {
+		s.listLocked(c)
+		return
 	}
-	c := s.scannerLocked(q)
-	defer s.scanners.Put(c)
 	for first := 0; first < len(s.rows); first += arenaRows {
-		s.offerLocked(c, Row(first), s.arenas[first/arenaRows].at[:min(arenaRows, len(s.rows)-first)])
+		s.offerLocked(c, Row(first), s.arenas[first/arenaRows], min(arenaRows, len(s.rows)-first))
 	}
-	return s.rerankLocked(q, c.kept, c.bar(), c.limit)
 }
 
-// rerankLocked scores rows from bar on by their values and returns the best owners.
-func (s *Space) rerankLocked(q Search, rows []scored, bar float32, limit int) []Match {
-	top := newBest(limit, q.Before)
-	for _, r := range rows {
+// listShare is the share of allowed owners below which a scan goes through the list of their rows alone.
+const listShare = .4
+
+// listLocked is scanLocked for a set of owners that is small beside the space.
+func (s *Space) listLocked(c *scanner) {
+	w := s.walkerLocked()
+	defer s.walkers.Put(w)
+	n := 0
+	for row := range s.rows {
+		if !c.q.Allow.Has(s.rows[row].owner) || !s.rows[row].live {
+			continue
+		}
+		w.rows[n] = uint32(row)
+		if n++; n == batchRows {
+			s.offerRowsLocked(c, w, n)
+			n = 0
+		}
+	}
+	if n > 0 {
+		s.offerRowsLocked(c, w, n)
+	}
+}
+
+// rerankLocked scores the rows kept by their values and returns the best owners.
+func (s *Space) rerankLocked(c *scanner) []Match {
+	bar := c.bar()
+	c.top.reset(c.limit, c.q.Before)
+	for _, r := range c.kept {
 		if r.score >= bar {
 			l := s.rows[r.row]
-			top.offer(Match{l.owner, l.part, vek32.Dot(s.rowLocked(r.row), q.Values)})
+			c.top.offer(Match{l.owner, l.part, vek32.Dot(s.rowLocked(r.row), c.q.Values)})
 		}
 	}
-	return top.owners(q.K)
+	return c.top.owners(c.q.K, s.parts)
 }
 
-// scanFloatLocked is scanLocked by values alone.
-func (s *Space) scanFloatLocked(q Search) []Match {
-	c := scanner{q: q}
-	top := newBest(s.limitLocked(q.K), q.Before)
+// scanFloatLocked is the exact search by values alone.
+func (s *Space) scanFloatLocked(c *scanner) []Match {
+	c.top.reset(c.limit, c.q.Before)
 	for i, l := range s.rows {
-		if s.wantedLocked(&c, Row(i)) {
-			top.offer(Match{l.owner, l.part, vek32.Dot(s.rowLocked(Row(i)), q.Values)})
+		if s.wantedLocked(c, Row(i)) {
+			c.top.offer(Match{l.owner, l.part, vek32.Dot(s.rowLocked(Row(i)), c.q.Values)})
 		}
 	}
-	return top.owners(q.K)
+	return c.top.owners(c.q.K, s.parts)
 }

@@ -13,6 +13,12 @@ type Search struct {
 	// Accept decides whether an owner may be found. Nil accepts all. It is asked for owners whose rows would be among the best
 	// found so far, and once for neighbouring rows of one owner. It must not call the space.
 	Accept func(owner uint32) bool
+	// Allow is the set of owners that may be found. Nil allows all, an empty set none. A set that is small beside the space is
+	// searched by itself, exactly and in a time that follows its size; prefer it to Accept where it is at hand.
+	Allow Owners
+	// Width is the number of rows a walk through the graph keeps: the more, the longer it takes and the fewer rows it misses.
+	// 0: 96; at least K and a half.
+	Width int
 	// Before orders owners of equal cosine. Nil: by number. It must not call the space.
 	Before func(a, b uint32) bool
 }
@@ -20,26 +26,12 @@ type Search struct {
 // Search returns the K owners with the greatest cosine, best first, each with its best row. Cosines are those of the float32
 // values. Up to some ten thousand rows the result is exact; beyond, owners may be missing (see Recall), but not such whose
 // rows were added a moment ago.
-func (s *Space) Search(q Search) ([]Match, error) {
-	if err := s.Check(q.Values); err != nil {
-		return nil, err
-	}
-	if q.K <= 0 {
-		return nil, nil
-	}
-	if q.Before == nil {
-		q.Before = func(a, b uint32) bool { return a < b }
-	}
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if matches, ok := s.walkLocked(q); ok {
-		return matches, nil
-	}
-	return s.scanLocked(q), nil
-}
+func (s *Space) Search(q Search) ([]Match, error) { return s.search(q, true) }
 
 // Exact is Search by scanning all rows, whatever their number.
-func (s *Space) Exact(q Search) ([]Match, error) {
+func (s *Space) Exact(q Search) ([]Match, error) { return s.search(q, false) }
+
+func (s *Space) search(q Search, walk bool) ([]Match, error) {
 	if err := s.Check(q.Values); err != nil {
 		return nil, err
 	}
@@ -47,12 +39,22 @@ func (s *Space) Exact(q Search) ([]Match, error) {
 		return nil, nil
 	}
 	if q.Before == nil {
-		q.Before = func(a, b uint32) bool { return a < b }
+		q.Before = byNumber
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.scanLocked(q), nil
+	c := s.scannerLocked(q)
+	defer s.done(c)
+	if !haveKernels {
+		return s.scanFloatLocked(c), nil
+	}
+	if !walk || !s.walkLocked(c) {
+		s.scanLocked(c)
+	}
+	return s.rerankLocked(c), nil
 }
+
+func byNumber(a, b uint32) bool { return a < b }
 
 // Recall asks for the k nearest owners of up to samples of its own rows, once as Search and once as Exact, and returns the
 // share of the exact owners that Search found; 1 for an empty space. It is the self-check of the graph.
@@ -90,78 +92,6 @@ func (s *Space) sample(n int) [][]float32 {
 	for i := 0; i < len(s.rows) && n > 0; i += max(1, len(s.rows)/n) {
 		if s.rows[i].live {
 			out = append(out, slices.Clone(s.rowLocked(Row(i))))
-		}
-	}
-	return out
-}
-
-// best keeps the best limit rows of a search as a heap with the worst on top.
-type best struct {
-	limit  int
-	before func(a, b uint32) bool
-	heap   []Match
-}
-
-func newBest(limit int, before func(a, b uint32) bool) *best {
-	return &best{limit: limit, before: before, heap: make([]Match, 0, limit)}
-}
-
-func (b *best) worse(x, y Match) bool {
-	if x.Cosine != y.Cosine {
-		return x.Cosine < y.Cosine
-	}
-	if x.Owner != y.Owner {
-		return b.before(y.Owner, x.Owner)
-	}
-	return x.Part > y.Part
-}
-
-func (b *best) offer(m Match) {
-	if len(b.heap) < b.limit {
-		b.heap = append(b.heap, m)
-		for i := len(b.heap) - 1; i > 0; {
-			up := (i - 1) / 2
-			if !b.worse(b.heap[i], b.heap[up]) {
-				return
-			}
-			b.heap[i], b.heap[up] = b.heap[up], b.heap[i]
-			i = up
-		}
-		return
-	}
-	if b.limit == 0 || !b.worse(b.heap[0], m) {
-		return
-	}
-	b.heap[0] = m
-	for i := 0; ; {
-		least := i
-		for _, child := range [2]int{2*i + 1, 2*i + 2} {
-			if child < len(b.heap) && b.worse(b.heap[child], b.heap[least]) {
-				least = child
-			}
-		}
-		if least == i {
-			return
-		}
-		b.heap[i], b.heap[least] = b.heap[least], b.heap[i]
-		i = least
-	}
-}
-
-// owners returns the best k owners, best first, each once.
-func (b *best) owners(k int) []Match {
-	slices.SortFunc(b.heap, func(x, y Match) int {
-		if b.worse(y, x) {
-			return -1
-		}
-		return 1
-	})
-	seen := make(map[uint32]bool, k)
-	out := b.heap[:0]
-	for _, m := range b.heap {
-		if !seen[m.Owner] && len(out) < k {
-			seen[m.Owner] = true
-			out = append(out, m)
 		}
 	}
 	return out

@@ -40,12 +40,15 @@ type Space struct {
 	minGraph int // rows from which there is a graph
 	walkCost int // see the constants of these names
 	walkPart int
+	folder   string        // for values; empty: in memory
 	stop     chan struct{} // closed by Close
 	scanners sync.Pool     // *scanner
 	walkers  sync.Pool     // *walker
 
 	mu     sync.RWMutex
 	arenas []*arena
+	slab   slab  // memory for codes
+	spill  spill // memory for values
 	rows   []label
 	free   []Row
 	live   int
@@ -87,10 +90,10 @@ func (s *Space) Check(values []float32) error {
 	if len(values) != s.dims {
 		return fmt.Errorf("%w: %d, want %d", ErrDims, len(values), s.dims)
 	}
-	var sum float64
-	for _, x := range values {
-		sum += float64(x) * float64(x)
+	if len(values) == 0 {
+		return fmt.Errorf("%w: no values", ErrDims)
 	}
+	sum := float64(vek32.Dot(values, values))
 	if !(math.Abs(sum-1) < 2e-3) {
 		return fmt.Errorf("%w: squared length %v", ErrValue, sum)
 	}
@@ -105,6 +108,7 @@ func (s *Space) Add(values []float32, owner uint32, part uint8) (Row, error) {
 	if part >= MaxParts {
 		return 0, fmt.Errorf("%w: part %d", ErrValue, part)
 	}
+	c := encode(values, make([]int8, padded(s.dims)))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	row := Row(len(s.rows))
@@ -113,11 +117,11 @@ func (s *Space) Add(values []float32, owner uint32, part uint8) (Row, error) {
 	} else {
 		s.rows = append(s.rows, label{})
 		if int(row)/arenaRows == len(s.arenas) {
-			s.arenas = append(s.arenas, newArena(s.dims))
+			s.newArenaLocked()
 		}
 	}
-	loss := s.arenas[int(row)/arenaRows].put(int(row)%arenaRows, values)
-	s.loss, s.parts = max(s.loss, loss), max(s.parts, int(part)+1)
+	s.arenas[int(row)/arenaRows].put(int(row)%arenaRows, values, c)
+	s.loss, s.parts = max(s.loss, c.loss), max(s.parts, int(part)+1)
 	s.rows[row] = label{owner: owner, part: part, live: true}
 	s.live++
 	if s.graph != nil {
@@ -182,7 +186,9 @@ type Stats struct {
 	Graph int   // rows in the graph, removed ones included
 	Tail  int   // with a graph: rows that are only scanned
 	Dead  int   // removed rows whose place is not free yet
-	Bytes int64 // memory of values, codes, labels and links
+	Bytes int64 // memory of values, codes, labels and links, without what is mapped
+	// Mapped is the size of the file of values that is mapped into memory; see NewSpaceIn.
+	Mapped int64
 }
 
 // Stats returns the present size of the space.
@@ -190,10 +196,11 @@ func (s *Space) Stats() Stats {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	st := Stats{Rows: s.live, Tail: len(s.tail)}
-	st.Bytes = int64(len(s.arenas))*arenaRows*int64(4*s.dims+padded(s.dims)+trailer+8) + int64(cap(s.rows))*12
+	st.Mapped = s.spill.size
+	st.Bytes = int64(len(s.arenas))*arenaRows*int64(4*s.dims+stride(s.dims)+4) - st.Mapped + int64(cap(s.rows))*8
 	if s.graph != nil {
 		st.Graph, st.Dead = s.graph.size, s.graph.dead
-		st.Bytes += int64(len(s.graph.base))*arenaRows*4*(linksBase+1) + int64(len(s.graph.upper))*4*(linksUpper+16)
+		st.Bytes += int64(len(s.graph.base))*arenaRows*4*(linksBase+1) + int64(cap(s.graph.upper))*4
 	}
 	return st
 }

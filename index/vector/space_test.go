@@ -228,12 +228,15 @@ func TestFloatScan(t *testing.T) {
 		}
 	}
 	for i := range 30 {
-		q := Search{Values: randomUnit(r, 40), K: 1 + i, Part: i%3 - 1, Before: func(a, b uint32) bool { return a < b }}
+		q := Search{Values: randomUnit(r, 40), K: 1 + i, Part: i%3 - 1, Before: byNumber}
 		if i%2 == 0 {
 			q.Accept = func(owner uint32) bool { return owner%5 == 0 }
 		}
 		s.mu.RLock()
-		got, want := s.scanFloatLocked(q), s.scanLocked(q)
+		want := s.scanFloatLocked(s.scannerLocked(q))
+		c := s.scannerLocked(q)
+		s.scanLocked(c)
+		got := s.rerankLocked(c)
 		s.mu.RUnlock()
 		if !slices.Equal(got, want) {
 			t.Fatalf("query %d:\n got %v\nwant %v", i, got, want)

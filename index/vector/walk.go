@@ -1,188 +1,104 @@
 package vector
 
-// walker is the working memory of a walk through a graph.
-type walker struct {
-	stamp  uint32
-	seen   []uint32 // by row: the stamp of the walk that saw it
-	open   []scored // heap, the best on top
-	found  []scored // heap, the worst on top
-	rows   [linksBase + rowGroup]Row
-	at     [linksBase + rowGroup]*int8
-	scores [linksBase + rowGroup]float32
-}
+import "math/bits"
 
-func (s *Space) walkerLocked() *walker {
-	w, _ := s.walkers.Get().(*walker)
-	if w == nil {
-		w = &walker{}
-	}
-	if len(w.seen) < len(s.rows) {
-		w.seen, w.stamp = make([]uint32, len(s.rows)+len(s.rows)/4), 0
-	}
-	return w
-}
+// Filters: a walk sees about width/share rows, each with some links not seen before, at random places in memory. From where
+// that costs more than reading all codes in order, the scan is taken.
+const (
+	widthWalk   = 96  // rows kept by a search
+	walkCost    = 64  // rows of a scan that cost as much as one step of a walk
+	walkPart    = 8   // a walk gives up after seeing one in so many of the rows
+	sampledRows = 256 // to estimate the share of rows that a filter accepts
+	rerankRows  = 16  // rows beyond the limit whose values a walk looks at
+)
 
-// scoreLocked scores the first n rows of w.rows.
-func (s *Space) scoreLocked(w *walker, q code, n int) {
-	for i, row := range w.rows[:n] {
-		w.at[i] = s.arenas[int(row)/arenaRows].at[int(row)%arenaRows]
+// walkLocked is the approximate search through the graph, with an exact scan of the rows that are not in it yet. ok is false
+// when the scan of everything is the better way: much is not in the graph, a filter accepts few rows, or the walk runs long.
+func (s *Space) walkLocked(c *scanner) (ok bool) {
+	g := s.graph
+	if g == nil || len(s.tail) > s.live/2 || g.size == 0 {
+		return false
 	}
-	for i := n; i%rowGroup != 0; i++ {
-		w.at[i] = w.at[n-1]
+	width := c.q.Width
+	if width <= 0 {
+		width = widthWalk
 	}
-	codeDots(&w.scores[0], &w.at[0], (n+rowGroup-1)/rowGroup, &q.values[0], len(q.values)/codeBlock, q.scale)
-}
-
-// descendLocked walks greedily from the top to layer level and returns the row it ends at.
-func (s *Space) descendLocked(g *graph, w *walker, q code, level int) scored {
-	w.rows[0] = g.entry
-	s.scoreLocked(w, q, 1)
-	here := scored{w.scores[0], g.entry}
-	for l := g.top; l > level; l-- {
-		for moved := true; moved; {
-			moved = false
-			links := g.links(here.row, l)
-			for i, row := range links {
-				w.rows[i] = Row(row)
-			}
-			if len(links) == 0 {
-				break
-			}
-			s.scoreLocked(w, q, len(links))
-			for i, score := range w.scores[:len(links)] {
-				if score > here.score {
-					here, moved = scored{score, w.rows[i]}, true
-				}
-			}
+	width = min(max(width, c.limit+c.limit/2), len(s.rows))
+	filtered := c.q.Accept != nil || c.q.Allow != nil || c.q.Part != AnyPart && s.parts > 1
+	if filtered && float64(width*s.walkCost) > s.shareLocked(c.q)*float64(s.live) {
+		return false
+	}
+	w := s.walkerLocked()
+	defer s.walkers.Put(w)
+	start := s.descendLocked(g, w, c.code, 0)
+	switch {
+	case !filtered:
+		s.nearLocked(g, w, c.code, start, 0, width+int(uint64(width)*uint64(g.dead)/uint64(g.size)))
+	case !s.filteredLocked(g, w, c, start, width):
+		return false
+	}
+	for _, k := range w.line {
+		if r := k.scored(); filtered || s.wantedLocked(c, r.row) {
+			c.keep(r)
 		}
 	}
-	return here
+	s.offerTailLocked(c, w)
+	c.limitRerank(c.limit + c.limit/2 + rerankRows)
+	return true
 }
 
-// layerLocked looks for the width best rows of a layer from start on and leaves them in w.found. wanted (nil: all) decides
-// which rows may be found; the others are only walked through. It gives up and returns false after seeing budget rows.
-func (s *Space) layerLocked(g *graph, w *walker, q code, start scored, level, width, budget int, wanted func(Row) bool) bool {
-	if w.stamp++; w.stamp == 0 {
-		clear(w.seen)
-		w.stamp = 1
-	}
-	w.open, w.found = w.open[:0], w.found[:0]
-	w.seen[start.row] = w.stamp
-	w.visit(start, width, wanted)
+// filteredLocked leaves the width best wanted rows of layer 0 in w.line, best first; the others are only walked through. It
+// gives up and returns false after seeing a walkPart-th of the rows.
+func (s *Space) filteredLocked(g *graph, w *walker, c *scanner, start scored, width int) bool {
+	budget := s.live / s.walkPart
+	w.begin(start.row)
+	s.visitLocked(w, c, keyOf(start.score, uint32(start.row)), width)
 	for len(w.open) > 0 {
-		here := w.popOpen()
-		if len(w.found) >= width && here.score < w.found[0].score {
-			return true
+		var here key
+		here, w.open = pop(w.open)
+		if len(w.found) >= width && here > ^w.found[0] {
+			break
 		}
-		n := 0
-		for _, link := range g.links(here.row, level) {
-			if w.seen[link] != w.stamp {
-				w.seen[link] = w.stamp
-				w.rows[n] = Row(link)
-				n++
-			}
-		}
+		n := w.unseen(g.block(here.row(), 0))
 		if n == 0 {
 			continue
 		}
 		if budget -= n; budget < 0 {
 			return false
 		}
-		s.scoreLocked(w, q, n)
+		s.scoreLocked(w, c.code, n)
 		for i, score := range w.scores[:n] {
-			if len(w.found) < width || score > w.found[0].score {
-				w.visit(scored{score, w.rows[i]}, width, wanted)
+			if k := keyOf(score, w.rows[i]); len(w.found) < width || k < ^w.found[0] {
+				s.visitLocked(w, c, k, width)
 			}
 		}
+	}
+	for len(w.found) > 0 {
+		var k key
+		k, w.found = pop(w.found)
+		w.line = append(w.line, ^k)
 	}
 	return true
 }
 
-// visit puts a row among those to go on from and, when wanted, among those found.
-func (w *walker) visit(r scored, width int, wanted func(Row) bool) {
-	w.open = append(w.open, r)
-	for i := len(w.open) - 1; i > 0 && w.open[i].score > w.open[(i-1)/2].score; i = (i - 1) / 2 {
-		w.open[i], w.open[(i-1)/2] = w.open[(i-1)/2], w.open[i]
-	}
-	if wanted != nil && !wanted(r.row) {
+// visitLocked puts a row among those to go on from and, when wanted, among those found.
+func (s *Space) visitLocked(w *walker, c *scanner, k key, width int) {
+	w.open = push(w.open, k)
+	if !s.wantedLocked(c, k.row()) {
 		return
 	}
 	if len(w.found) < width {
-		w.found = append(w.found, r)
-		for i := len(w.found) - 1; i > 0 && w.found[i].score < w.found[(i-1)/2].score; i = (i - 1) / 2 {
-			w.found[i], w.found[(i-1)/2] = w.found[(i-1)/2], w.found[i]
-		}
+		w.found = push(w.found, ^k)
 		return
 	}
-	w.found[0] = r
-	sink(w.found, func(a, b scored) bool { return a.score < b.score })
+	w.found[0] = ^k
+	sink(w.found)
 }
 
-func (w *walker) popOpen() scored {
-	top := w.open[0]
-	last := len(w.open) - 1
-	w.open[0] = w.open[last]
-	w.open = w.open[:last]
-	sink(w.open, func(a, b scored) bool { return a.score > b.score })
-	return top
-}
-
-func sink(h []scored, above func(a, b scored) bool) {
-	for i := 0; ; {
-		first := i
-		for _, child := range [2]int{2*i + 1, 2*i + 2} {
-			if child < len(h) && above(h[child], h[first]) {
-				first = child
-			}
-		}
-		if first == i {
-			return
-		}
-		h[i], h[first] = h[first], h[i]
-		i = first
-	}
-}
-
-// Filters: a walk sees about width/share rows, each with some links not seen before, at random places in memory. From where
-// that costs more than reading all codes in order, the scan is taken.
-const (
-	walkCost    = 64  // rows of a scan that cost as much as one step of a walk
-	walkPart    = 8   // a walk gives up after seeing one in so many of the rows
-	sampledRows = 256 // to estimate the share of rows that a filter accepts
-)
-
-// walkLocked is the approximate search through the graph, with an exact scan of the rows that are not in it yet. ok is false
-// when the scan of everything is the better way: much is not in the graph, a filter accepts few rows, or the walk runs long.
-func (s *Space) walkLocked(q Search) (matches []Match, ok bool) {
-	g := s.graph
-	if g == nil || len(s.tail) > s.live/2 || g.size == 0 {
-		return nil, false
-	}
-	limit := s.limitLocked(q.K)
-	width := max(widthWalk, limit+limit/2)
-	if float64(width*s.walkCost) > s.shareLocked(q)*float64(s.live) {
-		return nil, false
-	}
-	w := s.walkerLocked()
-	defer s.walkers.Put(w)
-	c := s.scannerLocked(q)
-	defer s.scanners.Put(c)
-	wanted := func(row Row) bool { return s.wantedLocked(c, row) }
-	start := s.descendLocked(g, w, c.code, 0)
-	if !s.layerLocked(g, w, c.code, start, 0, width, s.live/s.walkPart, wanted) {
-		return nil, false
-	}
-	for _, r := range w.found {
-		c.keep(r)
-	}
-	s.offerTailLocked(c, w)
-	return s.rerankLocked(q, c.kept, c.bar(), c.limit), true
-}
-
-// shareLocked estimates the share of rows that q may find; 1 without a filter.
+// shareLocked estimates the share of rows that q may find.
 func (s *Space) shareLocked(q Search) float64 {
-	if q.Accept == nil && q.Part == AnyPart {
-		return float64(s.live) / float64(len(s.rows))
+	if q.Allow != nil && q.Accept == nil && q.Part == AnyPart {
+		return min(1, float64(q.Allow.Len())*float64(max(1, s.parts))/float64(max(1, len(s.rows))))
 	}
 	c := scanner{q: q}
 	wanted := 0
@@ -199,14 +115,50 @@ func (s *Space) shareLocked(q Search) float64 {
 // offerTailLocked scores the rows that are not in the graph yet.
 func (s *Space) offerTailLocked(c *scanner, w *walker) {
 	for rest := s.tail; len(rest) > 0; {
-		n := min(len(rest), linksBase)
-		copy(w.rows[:n], rest[:n])
+		n := 0
+		for _, row := range rest[:min(len(rest), batchRows)] {
+			w.rows[n] = uint32(row)
+			n++
+		}
 		rest = rest[n:]
-		s.scoreLocked(w, c.code, n)
-		for i, score := range w.scores[:n] {
-			if score >= c.bar() && s.wantedLocked(c, w.rows[i]) {
-				c.keep(scored{score, w.rows[i]})
-			}
+		s.offerRowsLocked(c, w, n)
+	}
+}
+
+// offerRowsLocked scores the first n of w.rows and keeps those wanted.
+func (s *Space) offerRowsLocked(c *scanner, w *walker, n int) {
+	s.scoreLocked(w, c.code, n)
+	bar := c.bar()
+	for i, score := range w.scores[:n] {
+		if score >= bar && s.wantedLocked(c, Row(w.rows[i])) {
+			c.keep(scored{score, Row(w.rows[i])})
+			bar = c.bar()
 		}
 	}
+}
+
+// Owners is a set of owners as a bit set: bit o%64 of word o/64 for owner o. Owners beyond its end are not in it.
+type Owners []uint64
+
+// Add puts an owner into the set, which grows as needed, and returns it.
+func (o Owners) Add(owner uint32) Owners {
+	for int(owner/64) >= len(o) {
+		o = append(o, 0)
+	}
+	o[owner/64] |= 1 << (owner % 64)
+	return o
+}
+
+// Has reports whether an owner is in the set.
+func (o Owners) Has(owner uint32) bool {
+	return int(owner/64) < len(o) && o[owner/64]>>(owner%64)&1 == 1
+}
+
+// Len returns the number of owners.
+func (o Owners) Len() int {
+	n := 0
+	for _, w := range o {
+		n += bits.OnesCount64(w)
+	}
+	return n
 }

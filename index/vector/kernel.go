@@ -1,0 +1,14 @@
+package vector
+
+import "unsafe"
+
+// plainDots is what the kernels compute, in Go: the reference of their tests, and the form for other CPUs.
+func plainDots(out []float32, rows []*int8, q []int8) {
+	for i, row := range rows {
+		var sum int32
+		for j, x := range unsafe.Slice(row, len(q)) {
+			sum += int32(x) * int32(q[j])
+		}
+		out[i] = float32(sum)
+	}
+}

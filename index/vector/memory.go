@@ -1,0 +1,79 @@
+package vector
+
+import (
+	"os"
+	"unsafe"
+)
+
+// Memory of a space. The first arenas come from Go's heap, so that a small pool costs little. Large spaces take slabs from the
+// system, in huge pages: a walk touches rows at random, and with small pages nearly every row would cost a look-up of its page
+// too. A slab is given back when its owner is collected, never before: those who read hold the owner's lock.
+const (
+	heapArenas = 8  // arenas of a space that lie in the heap
+	slabArenas = 32 // arenas of a slab, at most
+)
+
+// slab is memory that is handed out in equal parts.
+type slab struct {
+	free []byte
+}
+
+// take returns the next size bytes, zero, at a multiple of a page; n arenas of the owner exist. own is told about memory
+// taken from the system.
+func (m *slab) take(size, n int, own func(mapping)) []byte {
+	if n < heapArenas {
+		return make([]byte, size)
+	}
+	if len(m.free) < size {
+		b, taken, ok := systemMemory(size * min(n, slabArenas))
+		if !ok {
+			return make([]byte, size)
+		}
+		own(taken)
+		m.free = b
+	}
+	out := m.free[:size:size]
+	m.free = m.free[size:]
+	return out
+}
+
+// spill is a file without a name that holds the values of arenas, mapped into memory.
+type spill struct {
+	file *os.File
+	size int64
+}
+
+// NewSpaceIn is NewSpace with the float32 values in a file in folder, mapped into memory, so that the system may write them
+// out: only codes, links and labels, about a third, are always in memory. The file has no name and is gone with the space
+// or the process. Where it cannot be made or extended, values stay in memory.
+func NewSpaceIn(dims int, folder string) *Space {
+	s := NewSpace(dims)
+	s.folder = folder
+	return s
+}
+
+// valuesLocked returns memory for the values of one more arena.
+func (s *Space) valuesLocked() []float32 {
+	n := arenaRows * s.dims
+	if s.folder != "" && len(s.arenas) >= spillArenas {
+		if b, ok := s.spillLocked(4 * n); ok {
+			return unsafe.Slice((*float32)(unsafe.Pointer(&b[0])), n)
+		}
+	}
+	return make([]float32, n)
+}
+
+// spillArenas is the number of arenas whose values stay in memory in any case.
+const spillArenas = 4
+
+// newArenaLocked adds an arena.
+func (s *Space) newArenaLocked() {
+	size := stride(s.dims) * arenaRows
+	b := s.slab.take(size, len(s.arenas), s.own)
+	a := &arena{
+		values: s.valuesLocked(),
+		codes:  unsafe.Slice((*int8)(unsafe.Pointer(&b[0])), size),
+		scales: make([]float32, arenaRows),
+	}
+	s.arenas = append(s.arenas, a)
+}

@@ -43,6 +43,9 @@ type Manifest struct {
 	// Index and Term are those of the last entry in the state.
 	Index uint64 `json:"index"`
 	Term  uint64 `json:"term"`
+	// StateFormat is the version of the state's own format, see StateFormatter;
+	// 0 when the state machine has none.
+	StateFormat int `json:"state_format,omitempty"`
 	// CreatedMs is when the copy was made, Unix milliseconds.
 	CreatedMs int64 `json:"created_ms"`
 	// Files are the state's files, sorted by name.
@@ -193,6 +196,16 @@ func (m Manifest) check() error {
 	return nil
 }
 
+// fits refuses a state that a state machine of this format cannot read. Zero
+// stands for a format that nobody named.
+func (m Manifest) fits(format int) error {
+	if format > 0 && m.StateFormat > format {
+		return fmt.Errorf("%w: the copy has format %d, this node reads up to %d; upgrade every node first",
+			ErrNewerFormat, m.StateFormat, format)
+	}
+	return nil
+}
+
 // each gives every file to write and checks its sum, then the archive's.
 func (a *archiveReader) each(write func(f ManifestFile, r io.Reader) error) error {
 	for _, f := range a.manifest.Files {
@@ -217,6 +230,19 @@ func (a *archiveReader) each(write func(f ManifestFile, r io.Reader) error) erro
 		return fmt.Errorf("archive: %w: sha256 mismatch", ErrCorrupt)
 	}
 	return nil
+}
+
+// end refuses an archive that more follows: it is not the file that was written.
+func (a *archiveReader) end() error {
+	_, err := a.in.ReadByte()
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil
+	case err != nil:
+		return fmt.Errorf("archive: %w", err)
+	default:
+		return fmt.Errorf("archive: %w: something follows its end", ErrCorrupt)
+	}
 }
 
 type countReader struct {

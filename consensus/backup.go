@@ -45,7 +45,7 @@ func (c contextWriter) Write(p []byte) (int, error) {
 
 // InspectBackup reads a whole backup, checks every sum and returns its
 // manifest. Nothing is changed. Errors wrap ErrCorrupt when the backup is cut
-// short or altered.
+// short, altered or followed by anything else.
 func InspectBackup(r io.Reader) (Manifest, error) {
 	a, err := openArchive(r)
 	if err != nil {
@@ -55,6 +55,9 @@ func InspectBackup(r io.Reader) (Manifest, error) {
 		_, err := io.Copy(io.Discard, r)
 		return err
 	})
+	if err == nil {
+		err = a.end()
+	}
 	if err != nil {
 		return Manifest{}, err
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"sync"
 	"testing"
 	"testing/iotest"
 
@@ -72,6 +73,93 @@ func TestBackupAndRestoreIntoTheRunningSite(t *testing.T) {
 	c.equalStates()
 }
 
+// TestRestoresBeginDifferentEpochs restores at two nodes at once: each of the
+// two commands was made for the epoch that stood before both.
+func TestRestoresBeginDifferentEpochs(t *testing.T) {
+	c := newCluster(t, 3, nil)
+	c.incs(c.leader(), 3)
+	backup := backupOf(t, c.nodes[0])
+	var wg sync.WaitGroup
+	for i := range 2 {
+		wg.Go(func() {
+			epoch := kvCommand{Op: "set", Key: "epoch", Value: "8"}.encode()
+			if _, err := c.nodes[i].Restore(testContext(t), bytes.NewReader(backup), epoch); err != nil {
+				t.Errorf("restore at node %d: %v", i, err)
+			}
+		})
+	}
+	wg.Wait()
+	c.equalStates()
+	for i, n := range c.nodes {
+		if got := n.kv.value("epoch"); got != "9" {
+			t.Errorf("node %d: epoch %s after two restores, want 9", i, got)
+		}
+	}
+}
+
+// TestRestoreIntoAYoungerSite: indexes go on behind those of the backup, on all
+// nodes and over a restart, wherever the restore was asked for.
+func TestRestoreIntoAYoungerSite(t *testing.T) {
+	old := startNode(t, vfs.NewMem(), nil)
+	var last Result
+	for range 3 {
+		if err := old.fillLog(testContext(t), old.Applied()+fillChunk+7); err != nil {
+			t.Fatal(err)
+		}
+		last = old.do(kvCommand{Op: "inc", Key: "n"})
+	}
+	backup := backupOf(t, old)
+	for name, ask := range map[string]func(*cluster) int{"leader": (*cluster).leader, "follower": (*cluster).follower} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t, 3, nil)
+			c.incs(c.leader(), 2)
+			res, err := c.nodes[ask(c)].Restore(testContext(t), bytes.NewReader(backup), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if res.Index <= last.Index {
+				t.Errorf("restored at index %d, the backup has %d", res.Index, last.Index)
+			}
+			c.equalStates()
+			c.stop(1)
+			c.start(1)
+			c.incs(c.leader(), 1)
+			c.equalStates()
+			if got := c.nodes[1].kv.value("n"); got != "4" {
+				t.Errorf("counter: got %s, want 4", got)
+			}
+		})
+	}
+}
+
+// TestNewerStateIsRefused: by the node that is asked, by another member that
+// cannot read it, and by a node that would get it to catch up.
+func TestNewerStateIsRefused(t *testing.T) {
+	newer := startNode(t, vfs.NewMem(), nil)
+	newer.kv.format = 3
+	newer.do(kvCommand{Op: "set", Key: "a", Value: "new"})
+	backup := backupOf(t, newer)
+	if m, err := InspectBackup(bytes.NewReader(backup)); err != nil || m.StateFormat != 3 {
+		t.Fatalf("inspect: %+v, %v", m, err)
+	}
+	c := newCluster(t, 3, nil)
+	c.nodes[c.leader()].do(kvCommand{Op: "set", Key: "a", Value: "old"})
+	if _, err := c.nodes[0].Restore(testContext(t), bytes.NewReader(backup), nil); !errors.Is(err, ErrNewerFormat) {
+		t.Errorf("restore: got %v, want ErrNewerFormat", err)
+	}
+	c.nodes[0].incoming.format = 3 // this node was upgraded, the others were not
+	if _, err := c.nodes[0].Restore(testContext(t), bytes.NewReader(backup), nil); err == nil {
+		t.Error("restored although two members cannot read the state")
+	}
+	c.equalStates()
+	for i, n := range c.nodes {
+		if got := n.kv.value("a"); got != "old" || n.Status().Halted != "" {
+			t.Errorf("node %d: value %s, halted %q", i, got, n.Status().Halted)
+		}
+	}
+	c.eventually("the copies to be removed", c.noCopies)
+}
+
 func TestRestoreIntoAnEmptySite(t *testing.T) {
 	first := startNode(t, vfs.NewMem(), nil)
 	for range 30 {
@@ -127,6 +215,13 @@ func TestDamagedBackupChangesNothing(t *testing.T) {
 				t.Fatalf("%s at %d of %d: restored", name, at, len(backup))
 			}
 		}
+	}
+	behind := append(bytes.Clone(backup), 0)
+	if _, err := InspectBackup(bytes.NewReader(behind)); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("one byte behind the end: inspect: got %v", err)
+	}
+	if _, err := n.Restore(testContext(t), bytes.NewReader(behind), nil); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("one byte behind the end: restore: got %v", err)
 	}
 	if n.Applied() != applied || n.kv.value("a") != "new" {
 		t.Errorf("state changed: index %d, value %s", n.Applied(), n.kv.value("a"))

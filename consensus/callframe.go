@@ -65,6 +65,7 @@ const (
 	methodRemove
 	methodTransfer
 	methodCommit
+	methodFill
 )
 
 // Statuses of an answer. An answer other than statusOK has a text as body.

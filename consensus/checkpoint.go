@@ -48,7 +48,9 @@ func (r *runner) checkpoint(c *checkpoint) error {
 		return err
 	}
 	index, term := r.sm.Applied()
-	c.manifest = Manifest{Format: archiveFormat, Index: index, Term: term, CreatedMs: time.Now().UnixMilli()}
+	c.manifest = Manifest{
+		Format: archiveFormat, StateFormat: r.format(), Index: index, Term: term, CreatedMs: time.Now().UnixMilli(),
+	}
 	return nil
 }
 

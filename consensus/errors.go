@@ -33,6 +33,9 @@ var (
 	ErrClosed = errors.New("group is closed")
 	// ErrCorrupt: stored or received data does not match its checksum.
 	ErrCorrupt = errors.New("data is corrupt")
+	// ErrNewerFormat: a backup or a peer's copy holds a state in a format that
+	// this node's state machine is too old to read. Nothing was changed.
+	ErrNewerFormat = errors.New("state has a newer format")
 	// ErrStateBehind: the state machine is behind the point to which the log was
 	// compacted, so the missing entries cannot be replayed.
 	ErrStateBehind = errors.New("state is older than the compacted log")

@@ -120,6 +120,8 @@ func (g *Group) answerCall(ctx context.Context, from string, method byte, body [
 		return nil, g.transferHere(ctx, string(body))
 	case methodCommit:
 		return g.answerCommit()
+	case methodFill:
+		return g.answerFill(body)
 	default:
 		return nil, fmt.Errorf("unknown method %d", method)
 	}

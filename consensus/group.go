@@ -121,6 +121,7 @@ func (g *Group) openStores(sm StateMachine) error {
 	g.snaps, err = openSnapshotStore(store, g.incoming)
 	if err == nil {
 		g.openRunner(sm)
+		g.incoming.format = g.run.format()
 		err = g.finishInstall()
 	}
 	if err == nil {
@@ -170,10 +171,10 @@ func (g *Group) finishInstall() error {
 	if err := g.resumeRestore(); err != nil {
 		return err
 	}
-	for _, ticket := range g.incoming.complete() {
-		g.expectRestore(ticket)
-	}
-	return g.incoming.clean(g.restoreTickets()...)
+	g.restoreMu.Lock()
+	g.expected = g.incoming.complete()
+	g.restoreMu.Unlock()
+	return g.incoming.clean(g.keptTickets)
 }
 
 // checkState compares the state's index with the log and its snapshot.

@@ -19,6 +19,8 @@ import (
 type incoming struct {
 	fs  vfs.FS
 	dir string
+	// format is the newest format of the state that may come, 0 for any.
+	format int
 
 	mu sync.Mutex // one copy at a time
 }
@@ -33,19 +35,32 @@ const noTicket = "00000000000000000000000000"
 
 func (in *incoming) path(ticket string) string { return in.fs.PathJoin(in.dir, ticket) }
 
+// receiveFile is receive for a reader that must end with the archive.
+func (in *incoming) receiveFile(ticket string, keep func() []string, r io.Reader) (Manifest, error) {
+	return in.receiveArchive(ticket, keep, r, (*archiveReader).end)
+}
+
 // receive reads an archive into the copy named ticket. Copies that came
-// earlier and were never used make room, except the ones to keep.
-func (in *incoming) receive(ticket string, keep []string, r io.Reader) (Manifest, error) {
+// earlier and were never used make room, except the ones that keep names while
+// nothing else is received.
+func (in *incoming) receive(ticket string, keep func() []string, r io.Reader) (Manifest, error) {
+	return in.receiveArchive(ticket, keep, r, func(*archiveReader) error { return nil })
+}
+
+func (in *incoming) receiveArchive(ticket string, keep func() []string, r io.Reader, after func(*archiveReader) error) (Manifest, error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if !ticketPattern.MatchString(ticket) {
 		return Manifest{}, fmt.Errorf("receive state: ticket %q: %w", ticket, ErrCorrupt)
 	}
-	if err := in.cleanLocked(keep...); err != nil {
+	if err := in.cleanLocked(keep()); err != nil {
 		return Manifest{}, err
 	}
 	a, err := openArchive(r)
 	if err != nil {
+		return Manifest{}, err
+	}
+	if err := a.manifest.fits(in.format); err != nil {
 		return Manifest{}, err
 	}
 	if err := makeDir(in.fs, in.dir); err != nil {
@@ -53,6 +68,9 @@ func (in *incoming) receive(ticket string, keep []string, r io.Reader) (Manifest
 	}
 	if err := a.extract(in.fs, in.path(ticket)); err != nil {
 		return Manifest{}, err
+	}
+	if err := after(a); err != nil {
+		return Manifest{}, errors.Join(err, in.fs.RemoveAll(in.path(ticket)))
 	}
 	raw, err := json.Marshal(a.manifest)
 	if err != nil {
@@ -100,15 +118,20 @@ func (in *incoming) verify(ticket string) error {
 	return nil
 }
 
-// clean removes every copy but those to keep. While a copy is being received
+// clean removes every copy but those that keep names. While a copy is being received
 // it does nothing: it is called where nobody may wait for the network, and the
 // next copy cleans up as well.
-func (in *incoming) clean(keep ...string) error {
+func (in *incoming) clean(keep func() []string) error {
 	if !in.mu.TryLock() {
 		return nil
 	}
 	defer in.mu.Unlock()
-	return in.cleanLocked(keep...)
+	return in.cleanLocked(keep())
+}
+
+// remove drops one copy that is not needed any more.
+func (in *incoming) remove(ticket string) error {
+	return errors.Join(in.fs.RemoveAll(in.path(ticket+".json")), in.fs.RemoveAll(in.path(ticket)))
 }
 
 // complete lists the copies that have a manifest, oldest first.
@@ -127,7 +150,7 @@ func (in *incoming) complete() []string {
 	return tickets
 }
 
-func (in *incoming) cleanLocked(keep ...string) error {
+func (in *incoming) cleanLocked(keep []string) error {
 	names, err := in.fs.List(in.dir)
 	if err != nil {
 		return nil // there never was a copy

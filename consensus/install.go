@@ -25,7 +25,7 @@ func (g *Group) install(record *snapshotRecord) error {
 	if err := g.snaps.put(&used); err != nil {
 		return err
 	}
-	return g.incoming.clean(g.restoreTickets()...)
+	return g.incoming.clean(g.keptTickets)
 }
 
 // covered reports whether the state has the snapshot's index and the log the

@@ -39,6 +39,8 @@ type kv struct {
 	dir string
 	// skipDedupe drops the dedupe table: a fault that the tests must catch.
 	skipDedupe bool
+	// format is what StateFormat answers; 0 stands for 1.
+	format int
 	// batches records the number of commands of every Apply.
 	batches []int
 
@@ -197,6 +199,20 @@ func get(r pebble.Reader, key []byte) ([]byte, bool, error) {
 	}
 	value = append([]byte(nil), value...)
 	return value, true, closer.Close()
+}
+
+func (s *kv) StateFormat() int { return max(1, s.format) }
+
+// BeforeRestore makes the epoch that begins higher than the one that ends.
+func (s *kv) BeforeRestore(command []byte) ([]byte, error) {
+	var c kvCommand
+	if err := json.Unmarshal(command, &c); err != nil || c.Key != "epoch" {
+		return command, nil
+	}
+	now, _ := strconv.Atoi(s.value("epoch"))
+	wanted, _ := strconv.Atoi(c.Value)
+	c.Value = strconv.Itoa(max(wanted, now+1))
+	return c.encode(), nil
 }
 
 func (s *kv) Applied() (index, term uint64) {

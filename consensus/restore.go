@@ -43,9 +43,12 @@ const keyRestore = 'r'
 
 // Restore replaces the state of the whole site by the backup in r. The backup
 // is read and checked on every member before anything changes: all members
-// must be reachable. command is applied on the restored state at the same
-// index, for example to begin a new epoch; nil for none. What was written
-// after the backup is gone; commands under way may end with ErrOutcomeUnknown.
+// must be reachable. A log that is shorter than the backup's index is filled up
+// first, so that indexes never go back. command is applied on the restored
+// state at the same index, for example to begin a new epoch; nil for none. What
+// was written after the backup is gone; commands under way may end with
+// ErrOutcomeUnknown. Errors wrap ErrCorrupt or ErrNewerFormat when the backup
+// cannot be used.
 func (g *Group) Restore(ctx context.Context, r io.Reader, command []byte) (Result, error) {
 	if err := g.enter(); err != nil {
 		return Result{}, err
@@ -55,12 +58,13 @@ func (g *Group) Restore(ctx context.Context, r io.Reader, command []byte) (Resul
 		return Result{}, fmt.Errorf("restore: command: %w", ErrTooLarge)
 	}
 	ticket := ulid.Make().String()
-	g.expectRestore(ticket)
-	m, err := g.incoming.receive(ticket, g.keptTickets(), r)
-	if err != nil {
+	if err := g.expectRestore(ticket); err != nil {
 		return Result{}, fmt.Errorf("restore: %w", err)
 	}
-	if err := g.distribute(ctx, ticket, m); err != nil {
+	ctx, cancel := context.WithTimeout(ctx, restoreWait/2) // the copies are kept for longer
+	defer cancel()
+	m, err := g.prepareRestore(ctx, ticket, r)
+	if err != nil {
 		g.dropRestore(func(t string) bool { return t == ticket })
 		return Result{}, fmt.Errorf("restore: %w", err)
 	}
@@ -70,6 +74,18 @@ func (g *Group) Restore(ctx context.Context, r io.Reader, command []byte) (Resul
 	}
 	g.log.Info("restoring the site from a backup", "index", m.Index, "bytes", m.Bytes())
 	return g.proposeWith(ctx, proposal{data: order, extensions: controlRestore, freeing: true})
+}
+
+// prepareRestore brings the copy to every member and the log to its index.
+func (g *Group) prepareRestore(ctx context.Context, ticket string, r io.Reader) (Manifest, error) {
+	m, err := g.incoming.receiveFile(ticket, g.keptTickets, r)
+	if err == nil {
+		err = g.distribute(ctx, ticket, m)
+	}
+	if err == nil {
+		err = g.fillLog(ctx, m.Index)
+	}
+	return m, err
 }
 
 // distribute brings the copy to every other member.
@@ -89,15 +105,19 @@ func (g *Group) distribute(ctx context.Context, ticket string, m Manifest) error
 	return nil
 }
 
-// expectRestore remembers a ticket that an entry may refer to. Only the newest
-// few are kept: a restore that was given up leaves one behind.
-func (g *Group) expectRestore(ticket string) {
+// maxRestores is how many copies may wait for their entries at once. One that
+// came first is never given up for a later one: its entry may be in the log.
+const maxRestores = 4
+
+// expectRestore remembers a ticket that an entry may refer to.
+func (g *Group) expectRestore(ticket string) error {
 	g.restoreMu.Lock()
 	defer g.restoreMu.Unlock()
-	g.expected = append(g.expected, ticket)
-	if len(g.expected) > 2 {
-		g.expected = g.expected[1:]
+	if len(g.expected) >= maxRestores {
+		return fmt.Errorf("%d restores are under way already", len(g.expected))
 	}
+	g.expected = append(g.expected, ticket)
+	return nil
 }
 
 // restoreWait is how long a copy waits for its entry, which follows at once
@@ -122,7 +142,7 @@ func (g *Group) dropRestore(match func(ticket string) bool) {
 	if !changed {
 		return
 	}
-	if err := g.incoming.clean(g.keptTickets()...); err != nil {
+	if err := g.incoming.clean(g.keptTickets); err != nil {
 		g.log.Warn("remove a backup that was not restored", "error", err)
 	}
 }
@@ -142,6 +162,15 @@ func (g *Group) applyRestore(e *raft.Log) ([]byte, error) {
 	}
 	if _, err := g.incoming.manifest(mark.Order.Ticket); err != nil {
 		return nil, fmt.Errorf("restore: this node did not get the backup; remove its data folder and let it join anew: %w", err)
+	}
+	// Here the state is the old one for the last time: a crash after the mark
+	// finds either state.
+	if s, ok := g.run.sm.(Restorer); ok {
+		command, err := s.BeforeRestore(mark.Order.Command)
+		if err != nil {
+			return nil, fmt.Errorf("restore: %w", err)
+		}
+		mark.Order.Command = command
 	}
 	raw, err := json.Marshal(mark)
 	if err != nil {
@@ -181,7 +210,15 @@ func (g *Group) finishRestore(mark restoreMark) ([]byte, error) {
 	g.run.hashes.clear()
 	g.metrics.restores.Inc()
 	g.log.Info("state restored from a backup", "index", mark.Index)
-	return results[0], g.incoming.clean()
+	return results[0], g.usedRestore(mark.Order.Ticket)
+}
+
+// usedRestore forgets a ticket whose entry has come and removes its copy.
+func (g *Group) usedRestore(ticket string) error {
+	g.restoreMu.Lock()
+	g.expected = slices.DeleteFunc(g.expected, func(t string) bool { return t == ticket })
+	g.restoreMu.Unlock()
+	return g.incoming.remove(ticket)
 }
 
 // resumeRestore finishes a restore that a crash interrupted.

@@ -40,6 +40,14 @@ type runner struct {
 	mu sync.Mutex // held while the state machine applies, installs or is copied
 }
 
+// format is the version of the state, 0 when it has none.
+func (r *runner) format() int {
+	if f, ok := r.sm.(StateFormatter); ok {
+		return f.StateFormat()
+	}
+	return 0
+}
+
 type haltError struct{ err error }
 
 // applyResult is what runner answers to raft for one entry.

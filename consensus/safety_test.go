@@ -194,7 +194,7 @@ func TestGivenUpRestoreLeavesNothing(t *testing.T) {
 	n.do(kvCommand{Op: "inc", Key: "n"})
 	ticket := ulid.Make().String()
 	n.expectRestore(ticket)
-	if _, err := n.incoming.receive(ticket, n.keptTickets(), bytes.NewReader(backupOf(t, n))); err != nil {
+	if _, err := n.incoming.receive(ticket, n.keptTickets, bytes.NewReader(backupOf(t, n))); err != nil {
 		t.Fatal(err)
 	}
 	n.dropOldRestores(time.Now())

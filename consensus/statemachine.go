@@ -30,6 +30,25 @@ type StateMachine interface {
 	Install(dir string) error
 }
 
+// StateFormatter is a StateMachine whose state has a version. A copy of a newer
+// one, from a backup or a peer, is refused before anything changes.
+type StateFormatter interface {
+	// StateFormat is the version that the state machine writes and the newest
+	// that Install takes, at least 1. It is constant.
+	StateFormat() int
+}
+
+// Restorer is a StateMachine that carries something over from the state that a
+// backup replaces.
+type Restorer interface {
+	// BeforeRestore is called at the index of a restore, before Install, on every
+	// node with the same state. It returns the command to apply on the restored
+	// state in place of the one that Restore was given, which may be nil. It
+	// must be a function of the state and the command alone. An error halts
+	// apply, like one of Apply. It is not called concurrently with Apply.
+	BeforeRestore(command []byte) ([]byte, error)
+}
+
 // Result is what a proposed command brought.
 type Result struct {
 	// Index is the command's place in the log.

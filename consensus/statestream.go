@@ -156,9 +156,14 @@ func (g *Group) receiveFrom(conn idleConn) error {
 		return err
 	}
 	if purpose == purposeRestore {
-		g.expectRestore(ticket)
+		if err := g.expectRestore(ticket); err != nil {
+			return err
+		}
 	}
-	if _, err := g.incoming.receive(ticket, g.keptTickets(), conn); err != nil {
+	if _, err := g.incoming.receive(ticket, g.keptTickets, conn); err != nil {
+		if purpose == purposeRestore {
+			g.dropRestore(func(t string) bool { return t == ticket })
+		}
 		return err
 	}
 	_, err := conn.Write([]byte{streamDone})

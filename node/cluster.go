@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"cairn/consensus"
@@ -18,12 +16,54 @@ import (
 // machine is the state as consensus drives it: the store, with its hash to compare between nodes.
 type machine struct{ *store.Store }
 
-var _ consensus.StateHasher = machine{}
+var (
+	_ consensus.StateHasher    = machine{}
+	_ consensus.StateFormatter = machine{}
+	_ consensus.Restorer       = machine{}
+)
 
 // StateHash is the hash chained over all commands applied.
 func (m machine) StateHash() []byte {
 	_, hash := m.Hash()
 	return hash[:]
+}
+
+// StateFormat is the version of the state's values.
+func (m machine) StateFormat() int { return store.FormatVersion }
+
+// BeforeRestore lets the epoch that a restore begins be above the one that stands when it happens: another restore may have
+// come first.
+func (m machine) BeforeRestore(data []byte) ([]byte, error) {
+	var cmd store.Command
+	if err := store.DecodeBody(data, &cmd); err != nil || cmd.Kind != store.KindBumpEpoch {
+		return data, err
+	}
+	var bump store.BumpEpoch
+	if err := store.DecodeBody(cmd.Body, &bump); err != nil {
+		return nil, err
+	}
+	v, err := m.View()
+	if err != nil {
+		return nil, err
+	}
+	defer v.Close()
+	site, err := v.Site()
+	if err != nil {
+		return nil, err
+	}
+	if site != nil {
+		bump.Above = max(bump.Above, site.Epoch)
+	}
+	return bumpEpoch(bump)
+}
+
+// bumpEpoch is the command that is applied on a restored state.
+func bumpEpoch(bump store.BumpEpoch) ([]byte, error) {
+	cmd, err := store.NewCommand(store.KindBumpEpoch, "", bump)
+	if err != nil {
+		return nil, err
+	}
+	return cmd.Encode()
 }
 
 // Removed is closed when the site has removed this node: the process should end then.
@@ -190,16 +230,9 @@ func (n *Node) Restore(ctx context.Context, c api.Caller, r io.Reader, dryRun bo
 
 // replace has the site's members take over the copy, and waits until this node answers from it.
 func (n *Node) replace(ctx context.Context, out api.Restored, copied *spooled, epoch uint64) (api.Restored, error) {
-	cmd, err := store.NewCommand(store.KindBumpEpoch, "", store.BumpEpoch{Above: epoch})
+	data, err := bumpEpoch(store.BumpEpoch{Above: epoch})
 	if err != nil {
 		return out, err
-	}
-	data, err := cmd.Encode()
-	if err != nil {
-		return out, err
-	}
-	if err := n.fill(ctx, copied.manifest.Index); err != nil {
-		return out, restoreError(err)
 	}
 	res, err := n.group.Restore(ctx, copied.file, data)
 	if err != nil {
@@ -224,40 +257,12 @@ func (n *Node) replace(ctx context.Context, out api.Restored, copied *spooled, e
 	return out, nil
 }
 
-// fillLanes is how many entries are under way at once while the log is filled up; they share syncs.
-const fillLanes = 256
-
-// fill brings the log to an index: the state of a backup is at that index, and what is applied on it must come after.
-func (n *Node) fill(ctx context.Context, index uint64) error {
-	cmd, err := store.NewCommand(store.KindFill, "", store.Fill{})
-	if err != nil {
-		return err
-	}
-	data, err := cmd.Encode()
-	if err != nil {
-		return err
-	}
-	var missing atomic.Int64
-	missing.Store(int64(index - min(index, n.group.Applied())))
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var lanes sync.WaitGroup
-	for range fillLanes {
-		lanes.Go(func() {
-			for missing.Add(-1) >= 0 && ctx.Err() == nil {
-				if _, err := n.group.Propose(ctx, data); err != nil {
-					cancel(err)
-				}
-			}
-		})
-	}
-	lanes.Wait()
-	return context.Cause(ctx)
-}
-
 func restoreError(err error) error {
-	if errors.Is(err, consensus.ErrCorrupt) {
+	switch {
+	case errors.Is(err, consensus.ErrCorrupt):
 		return damaged(err)
+	case errors.Is(err, consensus.ErrNewerFormat):
+		return newerBackup(err)
 	}
 	if known := proposeError(err); api.AsError(known).Code != api.CodeInternal {
 		return known
@@ -267,6 +272,12 @@ func restoreError(err error) error {
 
 func damaged(err error) error {
 	e := api.Invalid("body", "is no whole and unaltered backup: nothing was changed", nil)
+	e.Cause = fmt.Errorf("read backup: %w", err)
+	return e
+}
+
+func newerBackup(err error) error {
+	e := api.Invalid("body", "is a backup of a newer version of Cairn; upgrade every node first: nothing was changed", nil)
 	e.Cause = fmt.Errorf("read backup: %w", err)
 	return e
 }

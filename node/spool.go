@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"cairn/consensus"
+	"cairn/node/store"
 )
 
 // spooled is a backup that arrived whole and is checked, in a temporary file.
@@ -55,6 +56,9 @@ func (s *spooled) fill(r io.Reader) error {
 	var err error
 	if s.manifest, err = consensus.InspectBackup(s.file); err != nil {
 		return damaged(err)
+	}
+	if have := s.manifest.StateFormat; have > store.FormatVersion {
+		return newerBackup(fmt.Errorf("%w: %d, this version reads up to %d", consensus.ErrNewerFormat, have, store.FormatVersion))
 	}
 	if _, err := s.file.Seek(0, io.SeekStart); err != nil {
 		return fmt.Errorf("receive backup: %w", err)

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -46,6 +47,8 @@ func (l leakChecked) Run() int {
 //
 //	up DATA [flag...]                      start a server; sets CAIRN_ADDR, CAIRN_KEY (admin; stays as it is on a node that
 //	                                       joins), PEER, and ADDR_DATA, PEER_DATA, NODE_DATA
+//	launch DATA [flag...]                  start a server and wait only until it listens; sets CAIRN_ADDR
+//	ready DATA                             wait until a server that was launched is ready; sets what up sets
 //	crash DATA                             kill -9
 //	down DATA                              ask it to end; it must end with code 0
 //	ended DATA                             wait until it has ended by itself, with code 1
@@ -72,7 +75,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"up": cmdUp, "crash": cmdCrash, "down": cmdDown, "http": cmdHTTP, "value": cmdValue,
 			"hammer": cmdHammer, "acked": cmdAcked, "cursors": cmdCursors, "last": cmdLast,
-			"jury": cmdJury, "ended": cmdEnded, "spoil": cmdSpoil, "healthy": cmdHealthy,
+			"jury": cmdJury, "launch": cmdLaunch, "ready": cmdReady, "ended": cmdEnded, "spoil": cmdSpoil, "healthy": cmdHealthy,
 		},
 	})
 }
@@ -105,21 +108,58 @@ func cmdUp(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 {
 		ts.Fatalf("usage: up DATA [flag...]")
 	}
-	data, readyFile := ts.MkAbs(args[0]), ts.MkAbs(args[0]+".ready")
-	ts.Check(os.RemoveAll(readyFile))
+	launch(ts, args)
+	cmdReady(ts, neg, args[:1])
+}
+
+func cmdLaunch(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 {
+		ts.Fatalf("usage: launch DATA [flag...]")
+	}
+	log := ts.MkAbs(args[0] + ".log")
+	ts.Check(os.RemoveAll(log))
+	launch(ts, args)
+	limit := time.NewTimer(time.Minute)
+	defer limit.Stop()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		text, err := os.ReadFile(log)
+		ts.Check(err)
+		if m := listening.FindSubmatch(text); m != nil {
+			ts.Setenv("CAIRN_ADDR", string(m[1]))
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-limit.C:
+			ts.Fatalf("the server does not listen; its log:\n%s", text)
+		}
+	}
+}
+
+// listening is how a server's log says where it answers.
+var listening = regexp.MustCompile(`msg=listening api=(\S+)`)
+
+// launch starts a server with its log beside its data folder.
+func launch(ts *testscript.TestScript, args []string) {
+	ts.Check(os.RemoveAll(ts.MkAbs(args[0] + ".ready")))
 	log, err := os.OpenFile(ts.MkAbs(args[0]+".log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	ts.Check(err)
 	defer log.Close()
-	cmd := exec.Command(findCairn(ts), append([]string{"serve", "--data", data, "--api", "127.0.0.1:0",
-		"--peer", "127.0.0.1:0", "--ready-file", readyFile}, args[1:]...)...)
+	cmd := exec.Command(findCairn(ts), append([]string{"serve", "--data", ts.MkAbs(args[0]), "--api", "127.0.0.1:0",
+		"--peer", "127.0.0.1:0", "--ready-file", ts.MkAbs(args[0] + ".ready")}, args[1:]...)...)
 	cmd.Dir = ts.MkAbs(".")
 	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
 	cmd.Stdout, cmd.Stderr = log, log
 	ts.Check(cmd.Start())
 	serversOf(ts).running[args[0]] = cmd
-	r, err := awaitReady(readyFile)
+}
+
+func cmdReady(ts *testscript.TestScript, _ bool, args []string) {
+	r, err := awaitReady(ts.MkAbs(args[0] + ".ready"))
 	if err != nil {
-		text, _ := os.ReadFile(log.Name())
+		text, _ := os.ReadFile(ts.MkAbs(args[0] + ".log"))
 		ts.Fatalf("%v; its log:\n%s", err, text)
 	}
 	if r.AdminKeyFile != nil {

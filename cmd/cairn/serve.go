@@ -46,19 +46,25 @@ func (c serveCmd) Run(a *app) error {
 		return err
 	}
 	log := newLogger(a.stderr, c.LogLevel, c.LogFormat)
+	l, err := site.Listen(site.Options{API: c.API, Hosts: c.Host, Origins: c.Origin, Logger: log, Version: version()}, c.stage())
+	if err != nil {
+		return err
+	}
+	log.Info("listening", "api", l.URL(), "status", c.stage())
 	n, err := node.Open(a.ctx, node.Config{
 		Dir: a.globals.Data, PeerAddr: c.Peer, PeerAdvertise: c.PeerAdvertise, BootstrapExpect: c.expect(), Join: c.Join,
 		PeerTLS:      consensus.PeerFiles{CA: c.PeerCA, Cert: c.PeerCert, Key: c.PeerKey},
 		PeerInsecure: c.PeerInsecure, Logger: log,
 	})
 	if err != nil {
+		err = errors.Join(err, c.stop(a.ctx, l))
 		if a.ctx.Err() != nil {
 			log.Info("told to end before the node was open", "reason", err)
 			return nil
 		}
 		return fmt.Errorf("open node in %s: %w", a.globals.Data, err)
 	}
-	s, err := site.Start(n, site.Options{API: c.API, Hosts: c.Host, Origins: c.Origin, Logger: log, Version: version()})
+	s, err := l.Start(n)
 	if err != nil {
 		return err
 	}
@@ -68,11 +74,24 @@ func (c serveCmd) Run(a *app) error {
 		err = errors.Join(err, fmt.Errorf("%w\n  the node ends itself; to use this machine again, delete %s and start with --join", consensus.ErrRemoved, a.globals.Data))
 	}
 	ended()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), c.Grace)
-	defer cancel()
-	err = errors.Join(err, s.Close(ctx))
+	err = errors.Join(err, c.stop(a.ctx, s))
 	log.Info("node closed")
 	return err
+}
+
+// stop closes what serves, within the time that requests under way have.
+func (c serveCmd) stop(ctx context.Context, s interface{ Close(context.Context) error }) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.Grace)
+	defer cancel()
+	return s.Close(ctx)
+}
+
+// stage is what /healthz says before the node has the site's state.
+func (c serveCmd) stage() string {
+	if len(c.Join) > 0 {
+		return "joining"
+	}
+	return "starting"
 }
 
 // untilRemoved makes a context that ends with the site's decision to remove the node, and says so as its cause.

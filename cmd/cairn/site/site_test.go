@@ -117,3 +117,57 @@ func TestBadAddressClosesTheNode(t *testing.T) {
 		t.Errorf("err = %v, closed %d times", err, n.closed.Load())
 	}
 }
+
+// TestAnswersBeforeThereIsANode: who looks after the process sees that it lives; who wants the API is told to come back.
+func TestAnswersBeforeThereIsANode(t *testing.T) {
+	l, err := Listen(Options{API: "127.0.0.1:0"}, "joining")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	ask := func(method, path string) (*http.Response, string) {
+		req, err := http.NewRequest(method, l.URL()+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		body, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp, string(body)
+	}
+	if resp, body := ask("GET", "/healthz"); resp.StatusCode != http.StatusOK || !strings.Contains(body, `"joining"`) {
+		t.Errorf("healthz: %d %s", resp.StatusCode, body)
+	}
+	for _, r := range [][2]string{{"GET", "/readyz"}, {"GET", "/v1/experiences"}, {"POST", "/v1/recall"}, {"GET", "/"}, {"PUT", "/healthz"}} {
+		resp, body := ask(r[0], r[1])
+		if resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") == "" || !strings.Contains(body, `"unavailable"`) {
+			t.Errorf("%v: %d %v %s", r, resp.StatusCode, resp.Header, body)
+		}
+	}
+	s, err := l.Start(&fakeNode{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp, body := ask("GET", "/healthz"); resp.StatusCode != http.StatusOK || !strings.Contains(body, `"ok"`) {
+		t.Errorf("healthz of the node: %d %s", resp.StatusCode, body)
+	}
+	if err := s.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCloseBeforeThereIsANode(t *testing.T) {
+	l, err := Listen(Options{API: "127.0.0.1:0"}, "joining")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}

@@ -59,6 +59,8 @@ func (l leakChecked) Run() int {
 //	                                       -key KEY, -nokey, -H 'Name: value', -file FILE, -gen KIND, -raw
 //	value VAR PATH                         set VAR from the JSON printed last: a.0.b
 //	hammer N DATA FILE                     write from four clients, kill -9 after N acknowledged writes, list them in FILE
+//	during FILE ARGUMENT...                run cairn with arguments while four clients write; list the writes in FILE
+//	kept before|after FILE                 check that what was acknowledged before, or sent after, is there, once
 //	acked FILE                             check that every write of FILE is there, once
 //	jury KEY KEY...                        jurors succeed with what is on trial until a promotion waits
 //	cursors FILE...                        print the cursors of the feed events in files
@@ -74,7 +76,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"up": cmdUp, "crash": cmdCrash, "down": cmdDown, "http": cmdHTTP, "value": cmdValue,
-			"hammer": cmdHammer, "acked": cmdAcked, "cursors": cmdCursors, "last": cmdLast,
+			"hammer": cmdHammer, "acked": cmdAcked, "during": cmdDuring, "kept": cmdKept, "cursors": cmdCursors, "last": cmdLast,
 			"jury": cmdJury, "launch": cmdLaunch, "ready": cmdReady, "ended": cmdEnded, "spoil": cmdSpoil, "healthy": cmdHealthy,
 		},
 	})

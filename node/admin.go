@@ -143,16 +143,16 @@ func (n *Node) Agents(_ context.Context, c api.Caller, p api.Page) (api.List[api
 	if !privileged(c) {
 		return api.List[api.Agent]{}, api.Denied("needs the role admin, curator or auditor; an agent reads itself at /v1/agents/me")
 	}
-	return inPage(n, c, p, func(v *store.View, ns *store.Namespace, at page) (api.List[api.Agent], error) {
+	return inPage(n, c, p, "agents", func(v *store.View, ns *store.Namespace, at page) (api.List[api.Agent], error) {
 		return collect(at, func(after []byte, fn func([]byte, *store.Agent) bool) error { return v.Agents(ns, after, fn) },
 			func(a *store.Agent) (api.Agent, bool, error) { return renderAgent(a), a.RemovedAt == 0, nil })
 	})
 }
 
-// inPage opens a view for a list.
-func inPage[T any](n *Node, c api.Caller, p api.Page, fn func(v *store.View, ns *store.Namespace, at page) (T, error)) (T, error) {
+// inPage opens a view for a list; its name says which cursors it takes.
+func inPage[T any](n *Node, c api.Caller, p api.Page, list string, fn func(v *store.View, ns *store.Namespace, at page) (T, error)) (T, error) {
 	var zero T
-	at, err := checkPage(p)
+	at, err := checkPage(p, list)
 	if err != nil {
 		return zero, err
 	}
@@ -329,7 +329,7 @@ func (n *Node) Principals(_ context.Context, c api.Caller, p api.Page) (api.List
 	if !privileged(c) {
 		return api.List[api.Principal]{}, api.Denied("needs the role admin, curator or auditor")
 	}
-	return inPage(n, c, p, func(v *store.View, ns *store.Namespace, at page) (api.List[api.Principal], error) {
+	return inPage(n, c, p, "principals", func(v *store.View, ns *store.Namespace, at page) (api.List[api.Principal], error) {
 		agents, err := agentsByPrincipal(v, ns)
 		if err != nil {
 			return api.List[api.Principal]{}, err
@@ -369,7 +369,7 @@ func (n *Node) Namespaces(_ context.Context, c api.Caller, p api.Page) (api.List
 	if err := needAdmin(c); err != nil {
 		return api.List[api.Namespace]{}, err
 	}
-	return inPage(n, c, p, func(v *store.View, own *store.Namespace, at page) (api.List[api.Namespace], error) {
+	return inPage(n, c, p, "namespaces", func(v *store.View, own *store.Namespace, at page) (api.List[api.Namespace], error) {
 		return collect(at, v.Namespaces, func(ns *store.Namespace) (api.Namespace, bool, error) {
 			return api.Namespace{ID: ns.ID, CreatedAt: api.Time(ns.CreatedAt)}, siteAdmin(c) || ns.ID == own.ID, nil
 		})

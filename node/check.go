@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"cairn/node/api"
@@ -68,10 +69,15 @@ func checkMap(location string, m map[string]string) error {
 }
 
 func checkTaskType(location, s string) error {
-	if s != "" && (len(s) > maxTaskType || strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") != "") {
+	if s != "" && (!utf8.ValidString(s) || utf8.RuneCountInString(s) > maxTaskType || strings.ContainsFunc(s, notInTaskType)) {
 		return api.Invalid(location, "must be at most 64 letters, digits, dots, dashes or underscores", clip(s))
 	}
 	return nil
+}
+
+// notInTaskType leaves letters of every script: fleets name their tasks in their own language.
+func notInTaskType(r rune) bool {
+	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) && !strings.ContainsRune("._-", r)
 }
 
 func checkChoice(location, s string, choices ...string) error {

@@ -394,7 +394,7 @@ func (n *Node) Experiences(_ context.Context, c api.Caller, f api.ListFilter) (a
 	if err != nil {
 		return api.List[api.Experience]{}, err
 	}
-	return inPage(n, c, f.Page, func(v *store.View, ns *store.Namespace, at page) (api.List[api.Experience], error) {
+	return inPage(n, c, f.Page, "experiences "+f.Pool, func(v *store.View, ns *store.Namespace, at page) (api.List[api.Experience], error) {
 		if err := l.scope(v, ns, c); err != nil {
 			return api.List[api.Experience]{}, err
 		}

@@ -285,7 +285,7 @@ func (n *Node) Jobs(_ context.Context, c api.Caller, status string, p api.Page) 
 	if err := checkChoice("query.status", status, "", store.JobQueued, store.JobLeased, store.JobDone, store.JobDead); err != nil {
 		return api.List[api.Job]{}, err
 	}
-	return inPage(n, c, p, func(v *store.View, ns *store.Namespace, at page) (api.List[api.Job], error) {
+	return inPage(n, c, p, "jobs", func(v *store.View, ns *store.Namespace, at page) (api.List[api.Job], error) {
 		return collect(at, v.Jobs, func(j *store.Job) (api.Job, bool, error) {
 			return renderJob(j), j.Namespace == ns.ID && (status == "" || j.Status == status), nil
 		})

@@ -99,7 +99,7 @@ func parseID(location, s string) (store.ID, error) {
 // clip bounds a value that is shown in an error.
 func clip(s string) string {
 	if len(s) > 64 {
-		return s[:64]
+		return strings.ToValidUTF8(s[:64], "")
 	}
 	return s
 }
@@ -108,10 +108,11 @@ func clip(s string) string {
 type page struct {
 	limit int
 	after []byte
+	list  string // names the list that cursors belong to: the place in one list means nothing in another
 }
 
-func checkPage(p api.Page) (page, error) {
-	out := page{limit: p.Limit}
+func checkPage(p api.Page, list string) (page, error) {
+	out := page{limit: p.Limit, list: list}
 	if p.Limit == 0 {
 		out.limit = defaultLimit
 	}
@@ -119,7 +120,7 @@ func checkPage(p api.Page) (page, error) {
 		return out, api.Invalid("query.limit", "must be 1..500", p.Limit)
 	}
 	if p.Cursor != "" {
-		after, ok := openCursor(p.Cursor)
+		after, ok := openCursor(list, p.Cursor)
 		if !ok {
 			return out, api.Invalid("query.cursor", "is not a cursor of this list", clip(p.Cursor))
 		}
@@ -144,7 +145,7 @@ func collect[R, T any](p page, visit func(after []byte, fn func(suffix []byte, r
 			return true
 		}
 		if len(out.Items) == p.limit {
-			next := sealCursor(last)
+			next := sealCursor(p.list, last)
 			out.NextCursor = &next
 			return false
 		}
@@ -158,20 +159,21 @@ func collect[R, T any](p page, visit func(after []byte, fn func(suffix []byte, r
 	return out, err
 }
 
-// A cursor is the last key's suffix with a checksum, so that text that never was one is refused instead of read as a place.
-func sealCursor(suffix []byte) string {
-	return base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint32(slices.Clone(suffix), cursorSum(suffix)))
+// A cursor is the last key's suffix with a checksum over it and the list, so that text that never was one, and a cursor of
+// another list, are refused instead of read as a place.
+func sealCursor(list string, suffix []byte) string {
+	return base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint32(slices.Clone(suffix), cursorSum(list, suffix)))
 }
 
-func openCursor(s string) ([]byte, bool) {
+func openCursor(list, s string) ([]byte, bool) {
 	data, err := base64.RawURLEncoding.DecodeString(s)
 	if err != nil || len(data) <= 4 || len(data) > 256 {
 		return nil, false
 	}
 	suffix, sum := data[:len(data)-4], binary.BigEndian.Uint32(data[len(data)-4:])
-	return suffix, sum == cursorSum(suffix)
+	return suffix, sum == cursorSum(list, suffix)
 }
 
-func cursorSum(suffix []byte) uint32 {
-	return crc32.ChecksumIEEE(append([]byte("cairn.cursor.v1"), suffix...))
+func cursorSum(list string, suffix []byte) uint32 {
+	return crc32.ChecksumIEEE(append([]byte("cairn.cursor.v1\x00"+list+"\x00"), suffix...))
 }

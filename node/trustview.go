@@ -135,7 +135,7 @@ func (n *Node) Promotions(_ context.Context, c api.Caller, status string, p api.
 	if err := checkChoice("query.status", status, "", "pending", "approved", "rejected", "automatic"); err != nil {
 		return api.List[api.Promotion]{}, err
 	}
-	return inPage(n, c, p, func(v *store.View, ns *store.Namespace, at page) (api.List[api.Promotion], error) {
+	return inPage(n, c, p, "promotions", func(v *store.View, ns *store.Namespace, at page) (api.List[api.Promotion], error) {
 		return collect(at, func(after []byte, fn func([]byte, *store.Decision) bool) error { return v.DecisionsOf(ns, after, fn) },
 			func(d *store.Decision) (api.Promotion, bool, error) {
 				ok, err := n.seesDecision(v, ns, c, d)
@@ -225,9 +225,11 @@ func (n *Node) ReplayPromotion(_ context.Context, c api.Caller, id string) (api.
 	return api.Replay{Same: same, Rule: federation.RuleVersion, Verdict: string(verdict), Trust: score(s.Trust)}, nil
 }
 
-// Receipts says what an agent was given between two times.
+// Receipts says what an agent was given between two times; without an agent, what the caller was given, or, for those who
+// may read everything, what every agent was given.
 func (n *Node) Receipts(_ context.Context, c api.Caller, agent, from, to string, p api.Page) (api.List[api.ReceiptView], error) {
 	var zero api.List[api.ReceiptView]
+	everyone := agent == "" && privileged(c)
 	if agent == "" {
 		agent = c.Agent
 	}
@@ -245,14 +247,20 @@ func (n *Node) Receipts(_ context.Context, c api.Caller, agent, from, to string,
 	if agent != c.Agent && !privileged(c) {
 		return zero, api.NotFound("agent")
 	}
-	return inPage(n, c, p, func(v *store.View, ns *store.Namespace, at page) (api.List[api.ReceiptView], error) {
-		a, err := v.Agent(ns, agent)
-		if err != nil || a == nil {
-			return zero, orDefault(err, api.NotFound("agent"))
+	list := "receipts"
+	if !everyone {
+		list += " to " + agent
+	}
+	return inPage(n, c, p, list, func(v *store.View, ns *store.Namespace, at page) (api.List[api.ReceiptView], error) {
+		visit := func(after []byte, fn func([]byte, *store.Receipt) bool) error { return v.Receipts(ns, after, fn) }
+		if !everyone {
+			a, err := v.Agent(ns, agent)
+			if err != nil || a == nil {
+				return zero, orDefault(err, api.NotFound("agent"))
+			}
+			visit = func(after []byte, fn func([]byte, *store.Receipt) bool) error { return v.ReceiptsOf(ns, a.Number, after, fn) }
 		}
-		return collect(at, func(after []byte, fn func([]byte, *store.Receipt) bool) error {
-			return v.ReceiptsOf(ns, a.Number, after, fn)
-		},
+		return collect(at, visit,
 			func(r *store.Receipt) (api.ReceiptView, bool, error) {
 				return renderReceipt(r), r.At >= since && (until == 0 || r.At <= until), nil
 			})
@@ -278,7 +286,7 @@ func renderReceipt(r *store.Receipt) api.ReceiptView {
 
 // ExperienceReceipts says who was given an experience. An agent sees its own receipts only.
 func (n *Node) ExperienceReceipts(_ context.Context, c api.Caller, id string, p api.Page) (api.List[api.ReceiptView], error) {
-	at, err := checkPage(p)
+	at, err := checkPage(p, "receipts of "+id)
 	if err != nil {
 		return api.List[api.ReceiptView]{}, err
 	}

@@ -44,7 +44,7 @@ type MatchParam struct {
 
 // FilterParams narrow a list of experiences.
 type FilterParams struct {
-	TaskType string  `query:"task_type" maxLength:"64" pattern:"^[A-Za-z0-9._-]+$"`
+	TaskType string  `query:"task_type" maxLength:"64" pattern:"^[\\p{L}\\p{M}\\p{Nd}._-]+$"`
 	Agent    string  `query:"agent" pattern:"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$" doc:"Author"`
 	Kind     string  `query:"kind" enum:"success,failure,contrast,tool_use,reflection,caution,direct"`
 	Status   string  `query:"status" enum:"active,buffered,candidate,promoted,demoted,dormant,held,quarantined,archived,revoked,superseded"`

@@ -8,7 +8,7 @@ type AddExperience struct {
 	Keywords          []string          `json:"keywords,omitempty" maxItems:"12"`
 	ClaimedConfidence *float64          `json:"claimed_confidence,omitempty" minimum:"0" maximum:"1"`
 	Tools             []string          `json:"tools,omitempty" maxItems:"64"`
-	TaskType          string            `json:"task_type,omitempty" maxLength:"64" pattern:"^[A-Za-z0-9._-]{0,64}$"`
+	TaskType          string            `json:"task_type,omitempty" maxLength:"64" pattern:"^[\\p{L}\\p{M}\\p{Nd}._-]{0,64}$"`
 	Preconditions     map[string]string `json:"preconditions,omitempty"`
 	Environment       map[string]string `json:"environment,omitempty"`
 	ValidUntil        string            `json:"valid_until,omitempty" format:"date-time"`

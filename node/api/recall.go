@@ -3,7 +3,7 @@ package api
 // RecallRequest asks for experiences that fit a task. A pointer that is absent means the default.
 type RecallRequest struct {
 	Task        string            `json:"task" minLength:"1" maxLength:"8000"`
-	TaskType    string            `json:"task_type,omitempty" maxLength:"64" pattern:"^[A-Za-z0-9._-]{0,64}$" doc:"Fixes the expectation that trust measures against; filters.task_type only filters"`
+	TaskType    string            `json:"task_type,omitempty" maxLength:"64" pattern:"^[\\p{L}\\p{M}\\p{Nd}._-]{0,64}$" doc:"Fixes the expectation that trust measures against; filters.task_type only filters"`
 	GroupKey    string            `json:"group_key,omitempty" maxLength:"128"`
 	Context     string            `json:"context,omitempty" maxLength:"8000"`
 	K           *int              `json:"k,omitempty" minimum:"1" maximum:"50" doc:"Default 5"`

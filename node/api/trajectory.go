@@ -6,7 +6,7 @@ type RecordTrajectory struct {
 	Complete       bool              `json:"complete,omitempty" doc:"Distil the group now"`
 	Share          string            `json:"share,omitempty" enum:"auto,candidate,never"`
 	Task           string            `json:"task" minLength:"1" maxLength:"8000"`
-	TaskType       string            `json:"task_type,omitempty" maxLength:"64" pattern:"^[A-Za-z0-9._-]{0,64}$"`
+	TaskType       string            `json:"task_type,omitempty" maxLength:"64" pattern:"^[\\p{L}\\p{M}\\p{Nd}._-]{0,64}$"`
 	Environment    map[string]string `json:"environment,omitempty"`
 	ExpectedReward *float64          `json:"expected_reward,omitempty" minimum:"0" maximum:"1"`
 	Attempts       []Attempt         `json:"attempts" minItems:"1" maxItems:"16"`

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 
@@ -370,6 +371,9 @@ func applyPatchExperience(t *txn, b *PatchExperience) (any, *Reject) {
 	if !b.Share.Valid() {
 		return nil, rejectField("body.share", "must be auto, candidate or never")
 	}
+	if b.changesNothing(e) {
+		return Added{ID: e.ID, Version: e.Version, Owner: e.Owner}, nil // a version of its own would lose what it has earned
+	}
 	old := clone(e)
 	t.put(t.versionKey(e.Owner, e.ID, e.Version), old)
 	e.Version++
@@ -386,6 +390,11 @@ func applyPatchExperience(t *txn, b *PatchExperience) (any, *Reject) {
 	t.experienceEvent("experience.corrected", e, map[string]string{"version": strconv.Itoa(e.Version)})
 	t.wish(e, e.Share)
 	return Added{ID: e.ID, Version: e.Version, Owner: e.Owner}, nil
+}
+
+func (b *PatchExperience) changesNothing(e *Experience) bool {
+	return b.Scenario == e.Scenario && b.Content == e.Content && slices.Equal(b.Keywords, e.Keywords) && slices.Equal(b.Tools, e.Tools) &&
+		maps.Equal(b.Preconditions, e.Preconditions) && b.ValidUntil == e.ValidUntil && b.Share == e.Share && b.Hash == e.Hash
 }
 
 // Target names an experience in a version; Version 0 means whichever stands.

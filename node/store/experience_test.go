@@ -69,6 +69,21 @@ func TestPatchMakesAVersion(t *testing.T) {
 	l.mustCheck()
 }
 
+func TestPatchWithoutChangeMakesNone(t *testing.T) {
+	l := newLab(t)
+	a := l.agent("a1", "alice")
+	e := l.must(l.add("a1", "one").ID)
+	var got Added
+	l.do(KindPatchExperience, PatchExperience{
+		ID: e.ID, Owner: a.Number, Version: 1, Scenario: e.Scenario, Content: e.Content, Keywords: e.Keywords, Tools: e.Tools,
+		Preconditions: e.Preconditions, ValidUntil: e.ValidUntil, Share: e.Share, Hash: e.Hash,
+	}, &got)
+	if now := l.must(e.ID); got.Version != 1 || now.Version != 1 {
+		t.Errorf("answer %+v, version %d stands", got, now.Version)
+	}
+	l.mustCheck()
+}
+
 func TestVectorsOfAnOldVersionAreDropped(t *testing.T) {
 	l := newLab(t)
 	a := l.agent("a1", "alice")

@@ -72,6 +72,11 @@ func (v *View) ReceiptsOf(ns *Namespace, agent uint32, after []byte, fn func(suf
 	return list(v, nsKey(kindReceipt, ns.Number).u32(agent), after, fn)
 }
 
+// Receipts visits the receipts of a namespace by agent, then time, after a suffix.
+func (v *View) Receipts(ns *Namespace, after []byte, fn func(suffix []byte, r *Receipt) bool) error {
+	return list(v, nsKey(kindReceipt, ns.Number), after, fn)
+}
+
 // GivenOf visits who was given an experience: recall id and agent number, in order of time.
 func (v *View) GivenOf(ns *Namespace, id ID, after []byte, fn func(suffix []byte, recall ID, agent uint32) bool) error {
 	prefix := nsKey(kindGiven, ns.Number).id(id)

@@ -258,7 +258,9 @@ func (n *Node) Receipts(_ context.Context, c api.Caller, agent, from, to string,
 			if err != nil || a == nil {
 				return zero, orDefault(err, api.NotFound("agent"))
 			}
-			visit = func(after []byte, fn func([]byte, *store.Receipt) bool) error { return v.ReceiptsOf(ns, a.Number, after, fn) }
+			visit = func(after []byte, fn func([]byte, *store.Receipt) bool) error {
+				return v.ReceiptsOf(ns, a.Number, after, fn)
+			}
 		}
 		return collect(at, visit,
 			func(r *store.Receipt) (api.ReceiptView, bool, error) {

@@ -61,6 +61,9 @@ func (l leakChecked) Run() int {
 //	hammer N DATA FILE                     write from four clients, kill -9 after N acknowledged writes, list them in FILE
 //	during FILE ARGUMENT...                run cairn with arguments while four clients write; list the writes in FILE
 //	kept before|after FILE                 check that what was acknowledged before, or sent after, is there, once
+//	rows N FILE                            write recorded attempts at N tasks
+//	killing DATA N ARGUMENT...             run cairn with arguments and kill -9 a server once N trajectories are recorded
+//	counts                                 wait until no work is left, print what was recorded and made of it
 //	acked FILE                             check that every write of FILE is there, once
 //	jury KEY KEY...                        jurors succeed with what is on trial until a promotion waits
 //	cursors FILE...                        print the cursors of the feed events in files
@@ -76,7 +79,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"up": cmdUp, "crash": cmdCrash, "down": cmdDown, "http": cmdHTTP, "value": cmdValue,
-			"hammer": cmdHammer, "acked": cmdAcked, "during": cmdDuring, "kept": cmdKept, "cursors": cmdCursors, "last": cmdLast,
+			"hammer": cmdHammer, "acked": cmdAcked, "rows": cmdRows, "killing": cmdKilling, "counts": cmdCounts, "during": cmdDuring, "kept": cmdKept, "cursors": cmdCursors, "last": cmdLast,
 			"jury": cmdJury, "launch": cmdLaunch, "ready": cmdReady, "ended": cmdEnded, "spoil": cmdSpoil, "healthy": cmdHealthy,
 		},
 	})

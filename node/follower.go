@@ -24,6 +24,10 @@ type entry struct {
 	pool    poolKey
 	version int
 	vectors bool
+	saved   struct { // of one that was read from a file
+		id   store.ID
+		hash [32]byte
+	}
 }
 
 type entryState struct {
@@ -52,8 +56,9 @@ func newFollower(s *store.Store, p *gate.Predictor, log *slog.Logger) *follower 
 	}
 }
 
-// rebuild makes the index anew from the whole state.
-func (f *follower) rebuild() error {
+// rebuild makes the index anew from the whole state. files, if any, spare the work for what they hold as it stands; they
+// are for the start only, since a pool that is read is not complete at once.
+func (f *follower) rebuild(files *indexFiles) error {
 	generation := f.store.Generation()
 	v, err := f.store.View()
 	if err != nil {
@@ -63,6 +68,11 @@ func (f *follower) rebuild() error {
 	f.mu.Lock()
 	f.pools, f.entries, f.generation = map[poolKey]*index.Pool{}, map[store.ID]*entry{}, generation
 	f.mu.Unlock()
+	if files != nil {
+		if err := files.load(f, v); err != nil {
+			return err
+		}
+	}
 	var failed error
 	err = v.EachExperience(func(ns uint32, e *store.Experience) bool {
 		failed = f.look(v, store.Change{Namespace: ns, Owner: e.Owner, ID: e.ID}, e)
@@ -71,6 +81,7 @@ func (f *follower) rebuild() error {
 	if err := errors.Join(err, failed); err != nil {
 		return fmt.Errorf("rebuild index: %w", err)
 	}
+	f.dropUnconfirmed()
 	err = v.EachTrajectory(func(ns uint32, t *store.Trajectory) bool {
 		f.learn(ns, t)
 		return true
@@ -103,7 +114,7 @@ func (f *follower) catchUp() error {
 	at, generation := f.at, f.generation
 	f.mu.RUnlock()
 	if generation != f.store.Generation() {
-		return f.rebuild()
+		return f.rebuild(nil)
 	}
 	v, err := f.store.View()
 	if err != nil {
@@ -118,7 +129,7 @@ func (f *follower) catchUp() error {
 		return err
 	}
 	if oldest > at+1 {
-		return f.rebuild() // the log of changes was trimmed beyond where the index stands
+		return f.rebuild(nil) // the log of changes was trimmed beyond where the index stands
 	}
 	seen := map[store.ID]bool{}
 	var list []store.Change
@@ -172,6 +183,9 @@ func (f *follower) look(v *store.View, c store.Change, e *store.Experience) erro
 			return err
 		}
 		state.jury = jury
+	}
+	if known != nil && known.state.Load() == nil && known.saved.hash != e.Hash {
+		known = nil // the same number, another text: the state was set back and went on differently
 	}
 	if known != nil && known.version == e.Version && known.vectors {
 		known.state.Store(state)

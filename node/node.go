@@ -92,11 +92,13 @@ type Node struct {
 	encoder   Encoder
 	predictor *gate.Predictor
 	index     *follower
-	receipts  *batcher
-	streams   streams
-	registry  *prometheus.Registry
-	metrics   *metrics
-	adminKey  string
+	// indexFiles belongs to the loop that keeps them, and to Close after it.
+	indexFiles *indexFiles
+	receipts   *batcher
+	streams    streams
+	registry   *prometheus.Registry
+	metrics    *metrics
+	adminKey   string
 
 	restoring sync.Mutex // one restore at a time through this node
 
@@ -160,11 +162,13 @@ func (n *Node) start(ctx context.Context) error {
 	loops, stop := context.WithCancel(context.WithoutCancel(ctx))
 	n.stop = stop
 	n.index = newFollower(n.store, n.predictor, n.log)
-	if err := n.index.rebuild(); err != nil {
+	n.indexFiles = &indexFiles{dir: filepath.Join(n.cfg.Dir, "index"), epoch: n.epochName, least: minFileDocs}
+	if err := n.index.rebuild(n.indexFiles); err != nil {
 		return err
 	}
 	n.receipts = newBatcher(n)
 	n.run(func() { n.index.follow(loops) })
+	n.run(func() { n.indexFiles.keep(loops, n.index) })
 	n.run(func() { n.receipts.loop(loops) })
 	n.run(func() { n.work(loops) })
 	n.run(func() { n.tick(loops) })
@@ -187,9 +191,10 @@ func (n *Node) Close() error {
 		if n.stop != nil {
 			n.stop()
 			n.wg.Wait()
+			n.saveIndex()
 		}
 		if n.group != nil {
-			err = n.group.Close()
+			err = errors.Join(err, n.group.Close())
 		}
 		if n.store != nil {
 			err = errors.Join(err, n.store.Close())

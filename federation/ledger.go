@@ -7,11 +7,14 @@ type Probation string
 // The settings of a namespace.
 const (
 	ProbationLedger Probation = "ledger"
-	ProbationOff    Probation = "off" // the exploratory slot alone shows candidates
+	ProbationStrict Probation = "strict" // as ledger, but candidates of unproven authors are hidden
+	ProbationOff    Probation = "off"    // the exploratory slot alone shows candidates
 )
 
 // Valid reports whether p is a known setting; the empty value is valid and means ledger.
-func (p Probation) Valid() bool { return p == "" || p == ProbationLedger || p == ProbationOff }
+func (p Probation) Valid() bool {
+	return p == "" || p == ProbationLedger || p == ProbationStrict || p == ProbationOff
+}
 
 // UnprovenPlaces is how many candidates of unproven authors one recall may add after its ordinary places, the
 // exploratory candidate included.
@@ -62,11 +65,11 @@ func (l Ledger) Proof() Proof {
 // off nobody's candidates are shown outside the exploratory slot.
 func ProbationWeight(p Proof, setting Probation, strict bool) Micro {
 	switch {
-	case setting != "" && setting != ProbationLedger: // an unknown setting shows nothing
+	case !setting.Valid() || setting == ProbationOff: // an unknown setting shows nothing
 		return 0
 	case p == Proven:
 		return One
-	case p == Unproven && !strict:
+	case p == Unproven && !strict && setting != ProbationStrict:
 		return unprovenWeight
 	}
 	return 0

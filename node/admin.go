@@ -427,6 +427,8 @@ func checkSettings(s api.Settings) error {
 		return api.Invalid("body.trust_profile", "must be default or strict", s.TrustProfile)
 	case !slices.Contains([]string{"", "auto", "manual"}, s.Approval):
 		return api.Invalid("body.approval", "must be auto or manual", s.Approval)
+	case !federation.Probation(s.Probation).Valid():
+		return api.Invalid("body.probation", "must be ledger, strict or off", s.Probation)
 	case s.Epsilon != nil && !inUnit(*s.Epsilon):
 		return api.Invalid("body.epsilon", "must be 0..1", *s.Epsilon)
 	case s.QuotaPerDay < 0:
@@ -455,6 +457,9 @@ func mergeSettings(s store.Settings, req api.Settings) store.Settings {
 	}
 	if req.Approval != "" {
 		s.Approval = req.Approval
+	}
+	if req.Probation != "" {
+		s.Probation = federation.Probation(req.Probation)
 	}
 	if req.TrustProfile != "" {
 		s.TrustProfile = req.TrustProfile
@@ -489,6 +494,9 @@ func renderSettings(s store.Settings) api.Settings {
 	out := api.Settings{
 		Share: string(federation.CombineShare(s.Share)), Gate: s.Gate, TrustProfile: s.TrustProfile, Epsilon: &eps,
 		Approval: s.Approval, QuotaPerDay: quota.PerDay, QuotaPerOwner: quota.Items,
+	}
+	if out.Probation = string(s.Probation); out.Probation == "" {
+		out.Probation = string(federation.ProbationLedger)
 	}
 	if out.Approval == "" {
 		out.Approval = "auto"

@@ -272,6 +272,8 @@ func (d *distillation) experience(draft acquire.Draft, route federation.Route, d
 			Trajectories: []store.ID{d.traj.ID}, Lens: draft.Lens, Generator: draft.Generator, Feature: draft.Feature,
 		},
 	}
+	e.Task = taskName(d.traj.GroupKey, d.traj.TaskType, d.traj.Task)
+	e.Actions = d.calls(draft)
 	if route == federation.RouteBuffer {
 		e.Status = federation.StatusBuffered
 	}

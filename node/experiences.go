@@ -37,7 +37,8 @@ func (n *Node) AddExperience(ctx context.Context, c api.Caller, req api.AddExper
 			Preconditions: req.Preconditions, Environment: req.Environment, ValidUntil: until,
 			Group: taskGroup(req.GroupKey, req.TaskType, req.Scenario), GroupKey: req.GroupKey, Status: federation.StatusActive,
 			Share: federation.Share(req.Share), Judge: directJudge, Strength: directStrength,
-			Lineage: store.Lineage{Generator: "agent"},
+			Lineage: store.Lineage{Generator: "agent"}, Fails: req.Outcome == "failure",
+			Task: taskName(req.GroupKey, req.TaskType, req.Scenario),
 		}
 		if req.ClaimedConfidence != nil {
 			e.Claimed = micro(*req.ClaimedConfidence) + 1
@@ -82,6 +83,7 @@ func checkExperience(req api.AddExperience) (until int64, err error) {
 		checkMap("body.preconditions", req.Preconditions),
 		checkMap("body.environment", req.Environment),
 		checkChoice("body.share", req.Share, "", "auto", "candidate", "never"),
+		checkChoice("body.outcome", req.Outcome, "", "success", "failure"),
 	)
 	if err == nil && req.ClaimedConfidence != nil && !inUnit(*req.ClaimedConfidence) {
 		err = api.Invalid("body.claimed_confidence", "must be 0..1", *req.ClaimedConfidence)

@@ -209,13 +209,18 @@ func (s *stream) replaced(v *store.View) (bool, error) {
 
 // wants applies scope first, then the filter's fields that the record holds.
 func (s *stream) wants(v *store.View, ns *store.Namespace, e *store.Event) bool {
-	if !privileged(s.c) && e.Agent != s.c.Agent && (e.Pool != "meta" || e.Unit != "" && e.Principal != s.c.Principal) &&
+	if !privileged(s.c) && !s.reads(e) && e.Agent != s.c.Agent && (e.Pool != "meta" || e.Unit != "" && e.Principal != s.c.Principal) &&
 		!s.told(v, ns, e) {
 		return false
 	}
 	f := s.filter
 	return matches(f.Types, e.Type) && matches(f.Agents, e.Agent) && matches(f.TaskTypes, e.TaskType) &&
 		(len(f.Pools) == 0 || slices.Contains(f.Pools, e.Pool) || slices.Contains(f.Pools, "own") && e.Pool == "agent:"+s.c.Agent)
+}
+
+// reads reports whether an event is about the ledger of the caller's principal.
+func (s *stream) reads(e *store.Event) bool {
+	return e.Type == "ledger.changed" && e.Principal == s.c.Principal
 }
 
 // told reports whether an event calls back what the caller was given.

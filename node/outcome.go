@@ -93,6 +93,9 @@ func (n *Node) buildOutcome(v *store.View, ns *store.Namespace, c api.Caller, to
 		return store.Outcome{}, api.Conflict("the receipt expired: an outcome is taken for 7 days")
 	}
 	body := store.Outcome{Receipt: *receipt, Evidence: federation.EvidenceKind(req.Evidence), Note: req.Note}
+	if body.Actions, err = actionsOf(req.Trajectory); err != nil {
+		return body, err
+	}
 	body.Reward, body.Success = rewardOf(req, thresholdOf(ns, receipt.TaskType))
 	given := make([]refine.Given, 0, len(receipt.Items))
 	for i, item := range receipt.Items {
@@ -111,6 +114,7 @@ func (n *Node) buildOutcome(v *store.View, ns *store.Namespace, c api.Caller, to
 		}
 		body.Credits = append(body.Credits, store.Credit{
 			ID: id, Version: cr.Version, Credit: cr.Credit, Unused: cr.Used == federation.UsedNo, Citation: ulid.Make(),
+			Named: cr.Used == federation.UsedYes,
 		})
 	}
 	return body, nil

@@ -37,6 +37,8 @@ type recalling struct {
 	env   map[string]string
 	group [32]byte
 
+	unproven map[string]bool // of what is given, by id
+
 	total, passed, above int
 	out                  api.RecallAnswer
 	items                []store.ReceiptItem
@@ -165,6 +167,7 @@ func (r *recalling) find(ctx context.Context) error {
 		r.out.Degraded = append(r.out.Degraded, "embedding: keywords only")
 	}
 	var ordinary, shelf []recall.Candidate
+	ledger := new(probation)
 	if slices.Contains(r.req.Pools, "own") {
 		own, err := r.search(ctx, poolKey{r.ns.Number, r.agent.Number}, text, vector, r.keepOwn)
 		if err != nil {
@@ -178,11 +181,18 @@ func (r *recalling) find(ctx context.Context) error {
 			return err
 		}
 		ordinary = append(ordinary, meta...)
+		if ledger, err = r.onProbation(ctx, text, vector); err != nil {
+			return err
+		}
+		ordinary = append(ordinary, ledger.proven...)
 		if r.req.Mode == "inject" {
 			if shelf, err = r.search(ctx, poolKey{r.ns.Number, store.SharedOwner}, text, vector, r.keepCandidate); err != nil {
 				return err
 			}
 			if shelf, err = r.unseen(shelf); err != nil {
+				return err
+			}
+			if shelf, err = r.undisproved(ledger, shelf); err != nil {
 				return err
 			}
 		}
@@ -192,7 +202,8 @@ func (r *recalling) find(ctx context.Context) error {
 	opts.K, opts.TokenBudget = r.k, r.req.TokenBudget
 	opts.Explore = r.req.Mode == "inject"
 	opts.Epsilon, opts.Coin = epsilonOf(r.ns.Settings), rand.Float64()
-	ranked, omitted := recall.Rank(ordinary, shelf, opts)
+	ranked, omitted := rankOnce(ordinary, shelf, opts)
+	ranked, r.unproven = ledger.extra(ranked, opts)
 	r.fill(ranked, omitted)
 	return nil
 }
@@ -395,12 +406,16 @@ func (r *recalling) fill(ranked []recall.Ranked, omitted []recall.Omitted) {
 		e := x.Hit.Meta.(*store.Experience)
 		item := api.Recalled{
 			Experience: r.n.render(r.v, r.c, e), Score: x.Score, Exploratory: x.Exploratory, Buffered: x.Buffered, Rank: x.Rank + 1,
-			Parts: api.Parts{Cosine: x.Hit.Cosine, Keyword: x.Hit.Keyword, Trust: x.Trust, Strength: x.Strength},
+			Unproven: r.unproven[x.ID],
+			Parts:    api.Parts{Cosine: x.Hit.Cosine, Keyword: x.Hit.Keyword, Trust: x.Trust, Strength: x.Strength},
 		}
 		r.out.Experiences = append(r.out.Experiences, item)
 		given := store.ReceiptItem{ID: e.ID, Version: e.Version, Hash: e.Hash}
 		if x.Exploratory {
 			given.Flags |= store.FlagExploratory
+		}
+		if r.unproven[x.ID] {
+			given.Flags |= store.FlagUnproven
 		}
 		if x.Buffered {
 			given.Flags |= store.FlagBuffered
@@ -456,6 +471,7 @@ func (r *recalling) finish() error {
 	r.out.Withdrawn = idStrings(withdrawn)
 	receipt := store.Receipt{
 		Withdrawn: withdrawn, Recall: ulid.Make(), Agent: r.agent.ID, TaskType: r.req.TaskType, Group: r.group, At: time.Now().UnixMilli(),
+		Task:  r.task(),
 		Items: r.items,
 	}
 	if r.out.Receipt, err = sealReceipt(site, r.ns.ID, &receipt); err != nil {

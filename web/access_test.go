@@ -54,6 +54,8 @@ var contract = []struct{ call, body string }{
 	{"POST /v1/experiences/{id}/release", `{"reason":"r"}`},
 	{"POST /v1/experiences/{id}/revoke", `{"reason":"r"}`},
 	{"GET /v1/alerts", ""},
+	{"GET /v1/ledger", ""},
+	{"GET /v1/principals/{id}/ledger", ""},
 	{"GET /v1/audit/samples", ""},
 	{"POST /v1/audit/samples/{id}", `{"verdict":"good"}`},
 	{"POST /v1/recall", `{"task":"t"}`},

@@ -15,6 +15,22 @@ func (s *Server) registerAudit() {
 		func(ctx context.Context, c api.Caller, _ *struct{ ReadParams }) (api.List[api.Alert], error) {
 			return s.svc.Alerts(ctx, c)
 		})
+	list(s, route{path: "/v1/ledger", id: "list-ledger", summary: "What readers' own verified outcomes say about authors", tag: tagAudit},
+		func(ctx context.Context, c api.Caller, in *struct {
+			ReadParams
+			PageParams
+			Reader string `query:"reader" maxLength:"64" doc:"Principal; without it the caller's own, everybody's for admins, curators and auditors"`
+		}) (api.List[api.LedgerEntry], error) {
+			return s.svc.Ledger(ctx, c, in.Reader, in.page())
+		})
+	list(s, route{path: "/v1/principals/{id}/ledger", id: "list-principal-ledger", summary: "What a principal's own verified outcomes say about authors", tag: tagAudit},
+		func(ctx context.Context, c api.Caller, in *struct {
+			ReadParams
+			IDParam
+			PageParams
+		}) (api.List[api.LedgerEntry], error) {
+			return s.svc.Ledger(ctx, c, in.ID, in.page())
+		})
 	get(s, route{path: "/v1/audit/samples", id: "get-audit-samples", summary: "Items of the meta-pool drawn at random, and what the verdicts so far say", tag: tagAudit},
 		func(ctx context.Context, c api.Caller, in *struct {
 			ReadParams

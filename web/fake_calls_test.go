@@ -194,6 +194,10 @@ func (f *fake) Alerts(_ context.Context, c api.Caller) (api.List[api.Alert], err
 	return give[api.List[api.Alert]](f, "Alerts", c)
 }
 
+func (f *fake) Ledger(_ context.Context, c api.Caller, reader string, p api.Page) (api.List[api.LedgerEntry], error) {
+	return give[api.List[api.LedgerEntry]](f, "Ledger", c, reader, p)
+}
+
 func (f *fake) AuditSamples(_ context.Context, c api.Caller, n int) (api.Samples, error) {
 	return give[api.Samples](f, "AuditSamples", c, n)
 }

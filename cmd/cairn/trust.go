@@ -5,17 +5,27 @@ import (
 	"io"
 
 	"cairn/node/api"
+	"cairn/web/client"
 )
 
 type trustCmd struct {
-	ID string `arg:"" help:"Id of the experience."`
+	ID     string `arg:"" optional:"" help:"Id of the experience."`
+	Reader string `help:"Instead of an experience, show what the outcomes of this principal say about authors; 'me' is the caller's." placeholder:"PRINCIPAL"`
+	Limit  int    `default:"50" help:"Most authors of a ledger to list, 1 to 500."`
+	Cursor string `help:"Where the page of a ledger starts: next_cursor of the one before."`
 }
 
-// Run prints the terms of the score and what is missing for promotion.
+// Run prints the terms of the score and what is missing for promotion, or a reader's ledger.
 func (c trustCmd) Run(a *app) error {
+	if (c.ID == "") == (c.Reader == "") {
+		return usage("trust needs the id of an experience or --reader")
+	}
 	cl, err := a.client()
 	if err != nil {
 		return err
+	}
+	if c.Reader != "" {
+		return c.ledger(a, cl)
 	}
 	t, err := cl.Trust(a.ctx, c.ID)
 	if err != nil {
@@ -53,4 +63,26 @@ func heard(j api.JurorTerm) string {
 		return "yes"
 	}
 	return "no"
+}
+
+func (c trustCmd) ledger(a *app, cl *client.Client) error {
+	reader := c.Reader
+	if reader == "me" {
+		me, err := cl.Me(a.ctx)
+		if err != nil {
+			return err
+		}
+		reader = me.Principal
+	}
+	list, err := cl.Ledger(a.ctx, reader, api.Page{Limit: c.Limit, Cursor: c.Cursor})
+	if err != nil {
+		return err
+	}
+	return a.show(list, func(w io.Writer) {
+		fmt.Fprintln(w, "AUTHOR\tAGREED\tCONTRADICTED\tPROOF")
+		for _, e := range list.Items {
+			fmt.Fprintf(w, "%s\t%d\t%d\t%s\n", e.Author, e.Agreed, e.Contradicted, e.Proof)
+		}
+		nextPage(w, list.NextCursor)
+	})
 }

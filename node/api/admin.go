@@ -134,6 +134,7 @@ type Settings struct {
 	QuotaPerDay   int                 `json:"quota_per_day,omitempty" minimum:"0" maximum:"100000" doc:"20 promotions a UTC day and author principal"`
 	QuotaPerOwner int                 `json:"quota_per_principal,omitempty" minimum:"0" maximum:"1000000" doc:"20 items, or the larger share of the meta-pool, an author principal"`
 	Approval      string              `json:"approval,omitempty" enum:"auto,manual" doc:"auto; manual: a curator answers each promotion"`
+	Probation     string              `json:"probation,omitempty" enum:"ledger,strict,off" doc:"ledger: candidates are also recalled by what the reader's own outcomes say about their author; strict: those of proven authors only; off: none"`
 	TaskTypes     map[string]TaskType `json:"task_types,omitempty"`
 }
 

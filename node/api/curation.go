@@ -82,6 +82,15 @@ type SampleVerdict struct {
 	Verdict string `json:"verdict" enum:"good,bad,unsure"`
 }
 
+// LedgerEntry is what the verified outcomes of a reader principal say about the candidates of an author principal.
+type LedgerEntry struct {
+	Reader       string `json:"reader"`
+	Author       string `json:"author"`
+	Agreed       int64  `json:"agreed"`
+	Contradicted int64  `json:"contradicted"`
+	Proof        string `json:"proof" enum:"proven,unproven,disproved"`
+}
+
 // Curation is the part of the service for those who look after a shared memory.
 type Curation interface {
 	// Curate holds, releases or revokes; action is one of hold, release, revoke.
@@ -90,6 +99,8 @@ type Curation interface {
 	SignedPromotion(ctx context.Context, c Caller, id string) (SignedPromotion, error)
 	PreviewSettings(ctx context.Context, c Caller, namespace string, req Settings) (SettingsPreview, error)
 	Alerts(ctx context.Context, c Caller) (List[Alert], error)
+	// Ledger lists what readers know about authors; an empty reader is the caller's principal, everybody's for the privileged.
+	Ledger(ctx context.Context, c Caller, reader string, p Page) (List[LedgerEntry], error)
 	// AuditSamples draws n items of the meta-pool that were not sampled before, and lists those that were; n = 0 draws none.
 	AuditSamples(ctx context.Context, c Caller, n int) (Samples, error)
 	JudgeSample(ctx context.Context, c Caller, id string, req SampleVerdict, w Write) (Done[Sample], error)

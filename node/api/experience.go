@@ -13,6 +13,7 @@ type AddExperience struct {
 	Environment       map[string]string `json:"environment,omitempty"`
 	ValidUntil        string            `json:"valid_until,omitempty" format:"date-time"`
 	Share             string            `json:"share,omitempty" enum:"auto,candidate,never"`
+	Outcome           string            `json:"outcome,omitempty" enum:"success,failure" doc:"What the lesson reports: that this works (default) or that it fails"`
 }
 
 // PatchExperience makes a new version; absent fields stay.

@@ -112,6 +112,7 @@ func (t *txn) admit(e *Experience, author *Agent) *Reject {
 	e.Candidate, e.Origin, e.OriginOwner, e.OriginVer, e.Unit, e.Trust = ID{}, ID{}, 0, 0, "", nil
 	e.General, e.SupersededBy, e.ExpiresAt, e.PromotedAt, e.Blocked = false, ID{}, 0, 0, ""
 	e.Prior, e.HeldBy, e.Reason, e.Pending = "", ID{}, "", ID{}
+	e.setActions()
 	return nil
 }
 
@@ -316,6 +317,7 @@ func applyAddExperience(t *txn, b *AddExperience) (any, *Reject) {
 		return nil, rej
 	}
 	if same, ok := t.byHash(e.Owner, e.Hash); ok {
+		t.lessonSeen(&agent, e)
 		t.join(same, e, featureRecord{})
 		return Added{same.ID, same.Version, same.Owner, true}, nil
 	}
@@ -324,9 +326,11 @@ func applyAddExperience(t *txn, b *AddExperience) (any, *Reject) {
 		if !ok || !into.Live() || into.Version != b.MergeVer {
 			return nil, reject("precondition", "the merge target changed")
 		}
+		t.lessonSeen(&agent, e)
 		t.mergeNear(into, &DistilledItem{Experience: *e, Vectors: b.Vectors}, featureRecord{})
 		return Added{into.ID, into.Version, into.Owner, true}, nil
 	}
+	t.lessonSeen(&agent, e)
 	t.add(e, b.Vectors)
 	return Added{ID: e.ID, Version: 1, Owner: e.Owner}, nil
 }
@@ -381,6 +385,10 @@ func applyPatchExperience(t *txn, b *PatchExperience) (any, *Reject) {
 	e.Preconditions, e.ValidUntil, e.Hash = b.Preconditions, b.ValidUntil, b.Hash
 	e.Share = b.Share
 	e.Own, e.Candidate, e.Blocked = federation.OwnRecord{}, ID{}, ""
+	if e.Content != old.Content {
+		e.Actions = nil
+		e.setActions()
+	}
 	t.save(old, e)
 	b.Vectors.Version = e.Version
 	t.put(t.vectorsKey(e.Owner, e.ID), b.Vectors)

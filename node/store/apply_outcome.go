@@ -42,7 +42,7 @@ func applyReceipts(t *txn, b *Receipts) (any, *Reject) {
 
 // unreported is a receipt's note before its outcome; an item is in it once.
 func unreported(r *Receipt) *Receipt {
-	out := &Receipt{Recall: r.Recall, Agent: r.Agent, TaskType: r.TaskType, Group: r.Group, At: r.At, Withdrawn: r.Withdrawn}
+	out := &Receipt{Recall: r.Recall, Agent: r.Agent, TaskType: r.TaskType, Group: r.Group, At: r.At, Withdrawn: r.Withdrawn, Task: r.Task}
 	for _, item := range r.Items {
 		if !slices.ContainsFunc(out.Items, func(x ReceiptItem) bool { return x.ID == item.ID }) {
 			out.Items = append(out.Items, item)
@@ -56,7 +56,7 @@ func (t *txn) completeReceipt(agent *Agent, row, full *Receipt) {
 	if row.Group != ([32]byte{}) || full.Group == ([32]byte{}) {
 		return
 	}
-	row.Group, row.Withdrawn = full.Group, full.Withdrawn
+	row.Group, row.Task, row.Withdrawn = full.Group, full.Task, full.Withdrawn
 	for i := range row.Items {
 		for _, item := range full.Items {
 			if item.ID == row.Items[i].ID {
@@ -66,6 +66,11 @@ func (t *txn) completeReceipt(agent *Agent, row, full *Receipt) {
 		if e, ok := t.find(row.Items[i].ID); ok {
 			t.markShown(agent, row, row.Items[i], e)
 		}
+	}
+	if row.Reported && row.Evidence == string(federation.EvidenceVerified) {
+		late := t.reported(agent, row, nil)
+		t.testify(agent, row, nil, row.Actions)
+		t.witness(agent, row, late)
 	}
 	t.put(t.receiptKey(agent.Number, row.Recall), row)
 }
@@ -115,15 +120,19 @@ type Outcome struct {
 	Evidence federation.EvidenceKind `cbor:"4,keyasint"`
 	Credits  []Credit                `cbor:"5,keyasint,omitempty"`
 	Note     string                  `cbor:"6,keyasint,omitempty"`
+	// Actions are what the attached attempt did first, see federation.CallAction.
+	Actions [][32]byte `cbor:"7,keyasint,omitempty"`
 }
 
-// Credit is one item's share in the outcome: used is what the agent said, Citation the id of the evidence it may become.
+// Credit is one item's share in the outcome: Unused and Named are what the agent said, Citation the id of the evidence it may
+// become.
 type Credit struct {
 	ID       ID               `cbor:"1,keyasint"`
 	Version  int              `cbor:"2,keyasint"`
 	Credit   federation.Micro `cbor:"3,keyasint,omitempty"`
 	Unused   bool             `cbor:"4,keyasint,omitempty"`
 	Citation ID               `cbor:"5,keyasint"`
+	Named    bool             `cbor:"6,keyasint,omitempty"` // the agent says that it used this
 }
 
 // Reported is what an outcome moved.
@@ -199,6 +208,7 @@ func applyOutcome(t *txn, b *Outcome) (any, *Reject) {
 	}
 	row.Reported, row.Reward, row.Success = true, b.Reward, b.Success
 	row.Evidence, row.Note = string(b.Evidence), b.Note
+	t.outcomeSeen(r)
 	t.put(t.receiptKey(agent.Number, row.Recall), row)
 	r.out.Expected = r.expected
 	return r.out, nil

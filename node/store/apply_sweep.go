@@ -141,7 +141,8 @@ func (t *txn) strike(e *Experience, jury *Jury) int {
 	for _, seat := range order {
 		var acc federation.Accumulator
 		t.get(t.accKey(e, seat.Juror), &acc)
-		if federation.SeatStruck(acc.W, seat.Since, t.now, true, profile) {
+		// A juror that is not shown the item, because it knows better about the author, keeps its seat.
+		if federation.SeatStruck(acc.W, seat.Since, t.now, true, profile) && !t.disproved(e, seat.Juror) {
 			seat.Struck = true
 			t.addSeats(jury.Unit, seat.Juror, -1)
 			n++

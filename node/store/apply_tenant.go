@@ -136,6 +136,9 @@ func applyUpdatePrincipal(t *txn, b *UpdatePrincipal) (any, *Reject) {
 	}
 	if b.Suspended != nil {
 		p.Suspended = *b.Suspended
+		if p.Suspended {
+			t.dropLedger(p.ID)
+		}
 	}
 	t.put(t.principalKey(b.ID), p)
 	return p, nil

@@ -158,6 +158,7 @@ func (t *ticking) expireReceipts() {
 		if !t.get(main, &r) {
 			return
 		}
+		t.forgetDeeds(ns, agent, &r)
 		for _, item := range r.Items {
 			t.del(nsKey(kindGiven, ns).id(item.ID).id(id).u32(agent))
 		}

@@ -140,6 +140,7 @@ func (t *txn) shelve(original *Experience, b *Nominate, clean bool) Nominated {
 		p.Authored++
 		t.put(t.principalKey(p.ID), p)
 	}
+	t.claim(c)
 	t.count("nominations", 1)
 	t.experienceEvent("experience.nominated", c, map[string]string{"jury": strconv.Itoa(jury.Size)})
 	return out
@@ -153,6 +154,7 @@ func (t *txn) frozen(original, text *Experience) *Experience {
 		Origin: original.ID, OriginOwner: original.Owner, OriginVer: original.Version,
 		Tools: original.Tools, TaskType: original.TaskType, Kind: original.Kind, Preconditions: original.Preconditions,
 		Environment: original.Environment, ValidUntil: original.ValidUntil, Group: original.Group,
+		Task: original.Task, Actions: original.Actions, Fails: original.Fails,
 		Judge: original.Judge, RPE: original.RPE, Success: original.Success, Failure: original.Failure,
 		Strength: original.StrengthNow(t.now), StrengthAt: t.now, CreatedAt: t.now,
 		Lineage: Lineage{

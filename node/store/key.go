@@ -62,6 +62,10 @@ const (
 	kindQuota    keyKind = 0x45 // ns, UTC day, principal -> promotions
 	kindSample   keyKind = 0x48 // ns, experience -> Sample
 	kindShelf    keyKind = 0x46 // ns, experience: live candidates and promoted items
+	kindLedger   keyKind = 0x49 // ns, author principal, reader principal -> Ledger
+	kindClaim    keyKind = 0x4a // ns, link, candidate: what candidates say about a task and an action
+	kindDeed     keyKind = 0x4b // ns, link, recall id -> deed: what readers saw themselves
+	kindTurn     keyKind = 0x4c // ns, agent, task group -> turn
 
 	kindTally       keyKind = 0x50 // ns, task type -> Tally
 	kindAgentTally  keyKind = 0x51 // ns, agent, task type -> AgentTally

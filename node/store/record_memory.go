@@ -150,6 +150,9 @@ type Experience struct {
 	HeldBy       ID                   `cbor:"47,keyasint"`           // whose hold or revocation closed it
 	Reason       string               `cbor:"48,keyasint,omitempty"` // the curator's words
 	Pending      ID                   `cbor:"49,keyasint"`           // the decision that waits for a curator
+	Task         [32]byte             `cbor:"50,keyasint"`           // hash of the normalised task where the group has another name
+	Actions      [][32]byte           `cbor:"51,keyasint,omitempty"` // what it says to do: federation.LessonAction, CallAction
+	Fails        bool                 `cbor:"52,keyasint,omitempty"` // it says that this fails
 }
 
 // Shared reports whether this is a copy on the shelf or in the meta-pool.

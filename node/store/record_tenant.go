@@ -26,6 +26,8 @@ type Settings struct {
 	PerOwner     int                 `cbor:"6,keyasint,omitempty"`
 	TaskTypes    map[string]TaskType `cbor:"7,keyasint,omitempty"`
 	Approval     string              `cbor:"8,keyasint,omitempty"` // auto, manual: a curator answers each promotion
+
+	Probation federation.Probation `cbor:"9,keyasint,omitempty"` // ledger, strict, off
 }
 
 // TaskType is what a namespace knows about one kind of task. Negative values mean not set.

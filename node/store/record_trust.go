@@ -8,6 +8,7 @@ import (
 const (
 	FlagExploratory = 1 << 0
 	FlagBuffered    = 1 << 1
+	FlagUnproven    = 1 << 2
 )
 
 // ReceiptItem is one experience that was given. Rank counts from 0.
@@ -33,6 +34,10 @@ type Receipt struct {
 	Note     string        `cbor:"11,keyasint,omitempty"`
 	// Withdrawn lists what this recall said was revoked since it was given.
 	Withdrawn []ID `cbor:"12,keyasint,omitempty"`
+	// Task is the hash of the normalised task where the caller chose the group; else Group is it.
+	Task [32]byte `cbor:"13,keyasint"`
+	// Actions are what a verified outcome was about, for the reader's ledger.
+	Actions [][32]byte `cbor:"14,keyasint,omitempty"`
 }
 
 // Seat is one place of a jury: a principal, or an agent where the namespace has one principal.

@@ -43,6 +43,14 @@ func (c *Client) PreviewSettings(ctx context.Context, namespace string, req api.
 	})
 }
 
+// Ledger lists what readers' own outcomes say about authors; an empty reader is the caller's principal, everybody's for the
+// privileged.
+func (c *Client) Ledger(ctx context.Context, reader string, p api.Page) (api.List[api.LedgerEntry], error) {
+	q := pageQuery(p)
+	setText(q, "reader", reader)
+	return get[api.List[api.LedgerEntry]](ctx, c, path("ledger"), q)
+}
+
 // Alerts lists signs of collusion or ill health.
 func (c *Client) Alerts(ctx context.Context) (api.List[api.Alert], error) {
 	return get[api.List[api.Alert]](ctx, c, path("alerts"), nil)

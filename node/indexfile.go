@@ -39,8 +39,8 @@ type savedEntry struct {
 type indexFiles struct {
 	dir   string
 	epoch func() (string, error) // of the state: a file of another one is worthless
-	least int    // documents of a pool that is kept
-	saved uint64 // log index of the last files
+	least int                    // documents of a pool that is kept
+	saved uint64                 // log index of the last files
 }
 
 func (x *indexFiles) path(key poolKey) string {

@@ -96,3 +96,40 @@ func TestKeyOrder(t *testing.T) {
 		}
 	}
 }
+
+// TestRowsOfOwners checks the rows of owners with several, some of them removed, and with scattered numbers.
+func TestRowsOfOwners(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 4))
+	for _, far := range []uint32{0, 1 << 22} {
+		s := NewSpace(8)
+		var rows []Row
+		for i := range uint32(900) {
+			row, err := s.Add(randomUnit(r, 8), far+i/3, uint8(i%3))
+			if err != nil {
+				t.Fatal(err)
+			}
+			rows = append(rows, row)
+		}
+		for range 400 {
+			s.Remove(rows[r.IntN(len(rows))])
+		}
+		if s.byOwner.scattered != (far > 0) {
+			t.Fatal("scattered")
+		}
+		allow := Owners(nil)
+		for i := uint32(0); i < 300; i += 10 {
+			allow = allow.Add(far + i)
+		}
+		for range 20 {
+			q := Search{Values: randomUnit(r, 8), K: 30, Part: AnyPart, Accept: allow.Has}
+			want, err := s.Search(q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			q.Accept, q.Allow = nil, allow
+			if got, err := s.Search(q); err != nil || !slices.Equal(got, want) {
+				t.Fatalf("got %v, %v, want %v", got, err, want)
+			}
+		}
+	}
+}

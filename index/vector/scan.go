@@ -162,15 +162,25 @@ func (s *Space) listLocked(c *scanner) {
 	w := s.walkerLocked()
 	defer s.walkers.Put(w)
 	n := 0
-	for row := range s.rows {
-		if !c.q.Allow.Has(s.rows[row].owner) || !s.rows[row].live {
-			continue
-		}
-		w.rows[n] = uint32(row)
+	add := func(row uint32) {
+		w.rows[n] = row
 		if n++; n == batchRows {
 			s.offerRowsLocked(c, w, n)
 			n = 0
 		}
+	}
+	if s.byOwner.scattered {
+		for row, l := range s.rows {
+			if l.live && c.q.Allow.Has(l.owner) {
+				add(uint32(row))
+			}
+		}
+	} else {
+		c.q.Allow.each(len(s.byOwner.first), func(owner uint32) {
+			for row := s.byOwner.first[owner]; row != noRow; row = s.rows[row].next {
+				add(row)
+			}
+		})
 	}
 	if n > 0 {
 		s.offerRowsLocked(c, w, n)

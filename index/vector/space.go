@@ -45,15 +45,16 @@ type Space struct {
 	scanners sync.Pool     // *scanner
 	walkers  sync.Pool     // *walker
 
-	mu     sync.RWMutex
-	arenas []*arena
-	slab   slab  // memory for codes
-	spill  spill // memory for values
-	rows   []label
-	free   []Row
-	live   int
-	parts  int     // rows an owner has at most
-	loss   float64 // greatest loss of a row, never reduced
+	mu      sync.RWMutex
+	arenas  []*arena
+	slab    slab  // memory for codes
+	spill   spill // memory for values
+	rows    []label
+	byOwner rowsOf
+	free    []Row
+	live    int
+	parts   int     // rows an owner has at most
+	loss    float64 // greatest loss of a row, never reduced
 
 	graph    *graph        // nil below minGraph rows
 	tail     []Row         // with a graph: rows that are not in it yet
@@ -65,6 +66,7 @@ type Space struct {
 // label says whose row it is.
 type label struct {
 	owner   uint32
+	next    uint32 // another row of the owner; see rowsOf
 	part    uint8
 	live    bool
 	pending bool // in the tail
@@ -123,6 +125,7 @@ func (s *Space) Add(values []float32, owner uint32, part uint8) (Row, error) {
 	s.arenas[int(row)/arenaRows].put(int(row)%arenaRows, values, c)
 	s.loss, s.parts = max(s.loss, c.loss), max(s.parts, int(part)+1)
 	s.rows[row] = label{owner: owner, part: part, live: true}
+	s.joinOwnerLocked(row)
 	s.live++
 	if s.graph != nil {
 		s.rows[row].pending = true
@@ -141,6 +144,7 @@ func (s *Space) Remove(row Row) bool {
 	}
 	s.live--
 	s.rows[row].live = false
+	s.leaveOwnerLocked(row)
 	switch {
 	case s.rows[row].pending && s.building != nil: // the builder frees it
 	case s.rows[row].pending:
@@ -197,7 +201,7 @@ func (s *Space) Stats() Stats {
 	defer s.mu.RUnlock()
 	st := Stats{Rows: s.live, Tail: len(s.tail)}
 	st.Mapped = s.spill.size
-	st.Bytes = int64(len(s.arenas))*arenaRows*int64(4*s.dims+stride(s.dims)+4) - st.Mapped + int64(cap(s.rows))*8
+	st.Bytes = int64(len(s.arenas))*arenaRows*int64(4*s.dims+stride(s.dims)+4) - st.Mapped + int64(cap(s.rows))*12 + int64(cap(s.byOwner.first))*4
 	if s.graph != nil {
 		st.Graph, st.Dead = s.graph.size, s.graph.dead
 		st.Bytes += int64(len(s.graph.base))*arenaRows*4*(linksBase+1) + int64(cap(s.graph.upper))*4

@@ -1,12 +1,11 @@
 package vector
 
-import "math/bits"
-
 // Filters: a walk sees about width/share rows, each with some links not seen before, at random places in memory. From where
 // that costs more than reading all codes in order, the scan is taken.
 const (
 	widthWalk   = 96  // rows kept by a search
 	walkCost    = 64  // rows of a scan that cost as much as one step of a walk
+	listCost    = 20  // labels that are looked at in the time of a row's scan
 	walkPart    = 8   // a walk gives up after seeing one in so many of the rows
 	sampledRows = 256 // to estimate the share of rows that a filter accepts
 	rerankRows  = 16  // rows beyond the limit whose values a walk looks at
@@ -25,7 +24,7 @@ func (s *Space) walkLocked(c *scanner) (ok bool) {
 	}
 	width = min(max(width, c.limit+c.limit/2), len(s.rows))
 	filtered := c.q.Accept != nil || c.q.Allow != nil || c.q.Part != AnyPart && s.parts > 1
-	if filtered && float64(width*s.walkCost) > s.shareLocked(c.q)*float64(s.live) {
+	if filtered && !s.worthLocked(c.q, width) {
 		return false
 	}
 	w := s.walkerLocked()
@@ -45,6 +44,16 @@ func (s *Space) walkLocked(c *scanner) (ok bool) {
 	s.offerTailLocked(c, w)
 	c.limitRerank(c.limit + c.limit/2 + rerankRows)
 	return true
+}
+
+// worthLocked reports whether a walk that looks for width rows among those that q may find costs less than the scan.
+func (s *Space) worthLocked(q Search, width int) bool {
+	share := s.shareLocked(q)
+	scan := float64(s.live)
+	if q.Allow != nil && share < listShare {
+		scan = share*scan + scan/listCost
+	}
+	return float64(width*s.walkCost) <= share*scan
 }
 
 // filteredLocked leaves the width best wanted rows of layer 0 in w.line, best first; the others are only walked through. It
@@ -135,30 +144,4 @@ func (s *Space) offerRowsLocked(c *scanner, w *walker, n int) {
 			bar = c.bar()
 		}
 	}
-}
-
-// Owners is a set of owners as a bit set: bit o%64 of word o/64 for owner o. Owners beyond its end are not in it.
-type Owners []uint64
-
-// Add puts an owner into the set, which grows as needed, and returns it.
-func (o Owners) Add(owner uint32) Owners {
-	for int(owner/64) >= len(o) {
-		o = append(o, 0)
-	}
-	o[owner/64] |= 1 << (owner % 64)
-	return o
-}
-
-// Has reports whether an owner is in the set.
-func (o Owners) Has(owner uint32) bool {
-	return int(owner/64) < len(o) && o[owner/64]>>(owner%64)&1 == 1
-}
-
-// Len returns the number of owners.
-func (o Owners) Len() int {
-	n := 0
-	for _, w := range o {
-		n += bits.OnesCount64(w)
-	}
-	return n
 }

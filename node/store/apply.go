@@ -184,6 +184,9 @@ func (t *txn) run(h handler) (Result, error) {
 		if r, done := t.replayKey(); done || t.err != nil {
 			return r, t.err
 		}
+		if rej := t.suspended(); rej != nil {
+			return Result{Reject: rej, Index: t.index}, t.err
+		}
 	}
 	body, rej, err := h(t, t.command)
 	if err != nil || t.err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 )
 
@@ -49,10 +50,13 @@ func New(opts Options) (*Encoder, error) {
 // chunks, at most MaxChunks, and its vector is their mean. The end of ctx is honoured while waiting and between layers. The
 // values may be shared with other callers and must not be changed. It returns ErrBlank for a text without anything to embed.
 func (e *Encoder) Embed(ctx context.Context, text string) (Vector, error) {
+	return e.embedBy(ctx, Choose(text), text)
+}
+
+func (e *Encoder) embedBy(ctx context.Context, id, text string) (Vector, error) {
 	if strings.TrimSpace(text) == "" {
 		return Vector{}, ErrBlank
 	}
-	id := Choose(text)
 	key := keyOf(id, text)
 	if values, ok := e.cache.get(key); ok {
 		return Vector{id, values}, nil
@@ -71,4 +75,16 @@ func (e *Encoder) Embed(ctx context.Context, text string) (Vector, error) {
 	}
 	e.cache.put(key, values)
 	return Vector{id, values}, nil
+}
+
+// Embedders lists the ids of the vectors that this encoder makes.
+func (e *Encoder) Embedders() []string { return []string{MiniLM, E5} }
+
+// EmbedAs is Embed by a named one of the embedded encoders, whatever the script of the text. It returns ErrVector for an id
+// that is none of theirs.
+func (e *Encoder) EmbedAs(ctx context.Context, id, text string) (Vector, error) {
+	if !slices.Contains(e.Embedders(), id) {
+		return Vector{}, fmt.Errorf("%w: %q is not an embedded encoder", ErrVector, id)
+	}
+	return e.embedBy(ctx, id, text)
 }

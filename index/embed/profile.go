@@ -1,5 +1,7 @@
 package embed
 
+import "sync"
+
 // Embedder ids of the two embedded encoders.
 const (
 	MiniLM = "minilm-l6-v2-q8"
@@ -50,12 +52,21 @@ var profiles = [...]Profile{
 	},
 }
 
+// registered holds the profiles of remote models by embedder id.
+var registered sync.Map // string -> Profile
+
+// Register makes a profile known to ProfileOf. Those of the embedded encoders cannot be replaced. Safe for concurrent use.
+func Register(p Profile) { registered.Store(p.ID, p) }
+
 // ProfileOf returns the profile of an embedder; ok is false for an id that is not known.
 func ProfileOf(embedderID string) (p Profile, ok bool) {
 	for _, p := range profiles {
 		if p.ID == embedderID {
 			return p, true
 		}
+	}
+	if p, ok := registered.Load(embedderID); ok {
+		return p.(Profile), true
 	}
 	return Profile{}, false
 }

@@ -42,10 +42,13 @@ type root struct {
 	Help helpFlag `name:"help" short:"h" help:"Show help."`
 	options
 
-	List listCmd `cmd:"" help:"Name every command and its rows."`
-	API  apiCmd  `cmd:"" name:"api" help:"Latency of the REST calls on a one-node site, and import of recorded attempts."`
-	Eval evalCmd `cmd:"" help:"Quality on data sets."`
-	Docs helpCmd `cmd:"" name:"help" help:"Describe the data files."`
+	List    listCmd    `cmd:"" help:"Name every command and its rows."`
+	API     apiCmd     `cmd:"" name:"api" help:"Latency of the REST calls on a one-node site, and import of recorded attempts."`
+	Eval    evalCmd    `cmd:"" help:"Quality on data sets."`
+	Cluster clusterCmd `cmd:"" help:"A site of three against etcd, the log store and snapshots against the usual ones."`
+	Docs    helpCmd    `cmd:"" name:"help" help:"Describe the data files."`
+
+	ClusterProcess clusterProcessCmd `cmd:"" hidden:"" help:"A process of a measured site."`
 }
 
 // app is what a command works with.

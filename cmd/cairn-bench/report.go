@@ -137,6 +137,7 @@ type listed struct {
 // benches are all commands that measure.
 var benches = []listed{
 	{"api", "REST calls of one client on a one-node site on loopback, and an import", apiRows},
+	{"cluster", "a site of three processes on loopback against etcd, the log store and snapshots against the usual ones of raft", clusterRows},
 	{"eval retrieval", "quality of search on labelled data", retrievalRows},
 	{"eval experience", "the way from recorded attempts to recalled experiences, by rules", experienceRows},
 	{"eval trust", "the trust rule in simulated fleets of 2 to 24 principals over 84 days, with and without attackers", trustRows},

@@ -12,7 +12,10 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// toxiproxy leaves goroutines of its own behind when it cuts a connection.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2/toxics.(*ToxicStub).Run"))
+}
 
 // testLogger is silent unless CAIRN_TEST_LOG is set.
 func testLogger() *slog.Logger {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -27,6 +28,10 @@ type process struct {
 	dir  string
 	addr string
 	join []string
+	// advertise is where the others reach it, when that is not addr.
+	advertise string
+	// env and prefix are added to the environment and before the command.
+	env, prefix []string
 
 	cmd *exec.Cmd
 	in  io.WriteCloser
@@ -46,6 +51,11 @@ func TestProcessNode(t *testing.T) {
 	join := strings.Split(addrs, ",")
 	n, err := openNode(t, vfs.Default, func(c *Config) {
 		c.PeerAddr, c.Join, c.BootstrapExpect = join[0], join, len(join)
+		c.PeerAdvertise = os.Getenv("CAIRN_TEST_ADVERTISE")
+		if pki := os.Getenv("CAIRN_TEST_PKI"); pki != "" {
+			c.PeerInsecure = false
+			c.PeerTLS = PeerFiles{CA: filepath.Join(pki, CAFile), Cert: filepath.Join(pki, "node.crt"), Key: filepath.Join(pki, "node.key")}
+		}
 		c.OnFatal, c.LeaderWait = nil, 5*time.Second
 		c.SnapshotEntries, c.TrailingEntries, c.SnapshotInterval = 200, 50, 100*time.Millisecond
 	})
@@ -85,6 +95,48 @@ func (n *testNode) serveLine(line string) string {
 			return "error " + strings.ReplaceAll(err.Error(), "\n", "; ")
 		}
 		return "ok " + string(res.Value)
+	case "add": // inc with the session token
+		res, err := n.Propose(ctx, kvCommand{Op: "inc", Key: key, Client: client, Seq: seq}.encode())
+		if err != nil {
+			return "error " + strings.ReplaceAll(err.Error(), "\n", "; ")
+		}
+		return fmt.Sprintf("ok %s:%d", res.Value, res.Index)
+	case "session": // seq is the token
+		if err := n.WaitApplied(ctx, seq); err != nil {
+			return "error " + err.Error()
+		}
+		return "ok " + n.kv.value(key)
+	case "set": // a value of seq bytes under a key of its own; client "freeing" for a command that frees space
+		propose := n.Propose
+		if client == "freeing" {
+			propose = n.ProposeFreeing
+		}
+		if _, err := propose(ctx, kvCommand{Op: "set", Key: key, Value: strings.Repeat("x", int(seq))}.encode()); err != nil {
+			return "error " + strings.ReplaceAll(err.Error(), "\n", "; ")
+		}
+		return "ok set"
+	case "size":
+		return fmt.Sprintf("ok %d", len(n.kv.value(key)))
+	case "transfer":
+		if err := n.TransferLeadership(ctx, ""); err != nil {
+			return "error " + strings.ReplaceAll(err.Error(), "\n", "; ")
+		}
+		return "ok moved"
+	case "use": // goroutines and open files
+		files, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			return "error " + err.Error()
+		}
+		return fmt.Sprintf("ok %d %d", runtime.NumGoroutine(), len(files))
+	case "ready": // a voter that has what the site had committed
+		ready := n.Barrier(ctx) == nil && votersOf(n) == 3
+		for _, m := range n.Status().Nodes {
+			ready = ready && (m.ID != n.NodeID() || m.Role != RoleNonvoter)
+		}
+		return fmt.Sprintf("ok %v", ready && len(n.Status().Nodes) == 3)
+	case "position":
+		index, hash := n.kv.position()
+		return fmt.Sprintf("ok %d %x", index, hash)
 	case "read":
 		if err := n.Barrier(ctx); err != nil {
 			return "error " + strings.ReplaceAll(err.Error(), "\n", "; ")
@@ -101,9 +153,12 @@ func (n *testNode) serveLine(line string) string {
 
 func (p *process) start() {
 	p.t.Helper()
-	p.cmd = exec.Command(os.Args[0], "-test.run", "^TestProcessNode$")
+	command := append(append([]string(nil), p.prefix...), os.Args[0], "-test.run", "^TestProcessNode$")
+	p.cmd = exec.Command(command[0], command[1:]...)
 	p.cmd.Dir = p.dir
-	p.cmd.Env = append(os.Environ(), "CAIRN_TEST_NODE="+strings.Join(append([]string{p.addr}, p.join...), ","))
+	p.cmd.Env = append(os.Environ(), "CAIRN_TEST_NODE="+strings.Join(append([]string{p.addr}, p.join...), ","),
+		"CAIRN_TEST_ADVERTISE="+p.advertise)
+	p.cmd.Env = append(p.cmd.Env, p.env...)
 	in, err := p.cmd.StdinPipe()
 	if err != nil {
 		p.t.Fatal(err)
@@ -203,16 +258,25 @@ func startProcesses(t *testing.T, n int) []*process {
 				p.join = append(p.join, a)
 			}
 		}
-		p.start()
+		p.startForTest()
 		nodes[i] = p
-		t.Cleanup(func() {
-			_ = p.cmd.Process.Signal(syscall.SIGCONT)
-			_ = p.cmd.Process.Kill()
-			<-p.exited
-		})
 	}
 	return nodes
 }
+
+// startForTest starts the process and ends it with the test.
+func (p *process) startForTest() {
+	p.t.Helper()
+	p.start()
+	p.t.Cleanup(func() {
+		_ = p.cmd.Process.Signal(syscall.SIGCONT)
+		_ = p.cmd.Process.Kill()
+		<-p.exited
+	})
+}
+
+// readLimit is how long a read of a process may take.
+const readLimit = 5 * time.Second
 
 // leading waits for a process other than but that leads.
 func leading(t *testing.T, nodes []*process, but *process) *process {
@@ -236,10 +300,16 @@ func leading(t *testing.T, nodes []*process, but *process) *process {
 // insist repeats an increment under one sequence number until it is answered.
 func insist(t *testing.T, nodes []*process, rng *rand.Rand, seq uint64) string {
 	t.Helper()
+	return insistFor(t, nodes, rng, seq, 2*time.Second)
+}
+
+// insistFor is insist with a limit for one try.
+func insistFor(t *testing.T, nodes []*process, rng *rand.Rand, seq uint64, limit time.Duration) string {
+	t.Helper()
 	var value string
 	eventually(t, fmt.Sprintf("the answer to increment %d", seq), func() bool {
 		var err error
-		value, err = nodes[rng.IntN(len(nodes))].call("inc", "n", "writer", seq, 2*time.Second)
+		value, err = nodes[rng.IntN(len(nodes))].call("inc", "n", "writer", seq, limit)
 		if err != nil {
 			t.Logf("increment %d: %v", seq, err)
 		}

@@ -158,6 +158,40 @@ func TestScore(t *testing.T) {
 }
 
 // TestSearchAgainstAll compares with scoring every document, on pools with two spaces, missing vectors and deletes.
+func TestSearchInSeveralSpaces(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	p := NewPool()
+	en, zh := unit(r, embed.MiniLM), unit(r, embed.E5)
+	mustPut(t, p, Doc{ID: "a", Fields: text("refund"), Vectors: []embed.Vector{near(r, en, .7)}})
+	mustPut(t, p, Doc{ID: "b", Fields: text("退款"), Vectors: []embed.Vector{near(r, zh, .97)}})
+	mustPut(t, p, Doc{ID: "c", Fields: text("other"), Vectors: []embed.Vector{near(r, en, .1), near(r, zh, .93)}})
+	mustPut(t, p, Doc{ID: "d", Fields: text("other"), Vectors: []embed.Vector{near(r, en, .05), near(r, zh, .5)}})
+	if got := p.Embedders(); !slices.Equal(got, []string{embed.E5, embed.MiniLM}) {
+		t.Errorf("embedders %v", got)
+	}
+	hits, err := p.Search(context.Background(), Query{Vector: en, Others: []embed.Vector{{}, zh}})
+	if err != nil || !slices.Equal(ids(hits), []string{"b", "a", "c"}) {
+		t.Fatalf("hits %v: %v", ids(hits), err)
+	}
+	for i, want := range []struct {
+		embedder string
+		vector   int
+	}{{embed.E5, 0}, {embed.MiniLM, 0}, {embed.E5, 1}} {
+		h := hits[i]
+		profile, _ := embed.ProfileOf(want.embedder)
+		if h.Embedder != want.embedder || h.VectorIndex != want.vector || h.Common != profile.Common(h.Cosine) {
+			t.Errorf("hit %+v, want %+v", h, want)
+		}
+	}
+	if hits, err := p.Search(context.Background(), Query{Vector: en}); err != nil || !slices.Equal(ids(hits), []string{"a"}) {
+		t.Errorf("by one vector %v: %v", ids(hits), err)
+	}
+	bad := embed.Vector{Embedder: embed.E5, Values: make([]float32, embed.Dims)}
+	if _, err := p.Search(context.Background(), Query{Vector: en, Others: []embed.Vector{bad}}); !errors.Is(err, ErrQuery) {
+		t.Errorf("another vector of length zero: %v", err)
+	}
+}
+
 func TestSearchAgainstAll(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	p, docs := NewPool(), map[string]Doc{}

@@ -25,7 +25,10 @@ const oversample = 4
 type Query struct {
 	Text   string       // keywords; may be empty
 	Vector embed.Vector // may be zero; compared only with vectors of its own embedder
-	Limit  int          // hits at most; 0: DefaultLimit
+	// Others are vectors of the same question by other embedders, for a pool that holds vectors of several. A document is
+	// judged by the vector that it is nearest to on the common scale.
+	Others []embed.Vector
+	Limit  int // hits at most; 0: DefaultLimit
 	// Filter decides before scoring which documents may be found. Nil: all. It may be asked more than once for a document.
 	Filter func(id string, meta any) bool
 	// KeywordWeight multiplies the keyword part of every document. 0: each document's own weight, the CoverWeight of the
@@ -84,9 +87,15 @@ func (p *Pool) Search(ctx context.Context, q Query) ([]Hit, error) {
 // search is a checked query.
 type search struct {
 	Query
-	limit   int
-	bound   float64 // no BM25 score reaches it
-	words   keyword.Query
+	limit int
+	bound float64 // no BM25 score reaches it
+	words keyword.Query
+	asked []asked // the first one's profile serves documents without a comparable vector
+}
+
+// asked is one vector of a query with the profile of its embedder.
+type asked struct {
+	vector  embed.Vector
 	profile embed.Profile
 }
 
@@ -104,19 +113,28 @@ func newSearch(q Query) (*search, error) {
 	if w := q.KeywordWeight; w < 0 || math.IsNaN(w) || math.IsInf(w, 0) {
 		return nil, fmt.Errorf("%w: keyword weight %v", ErrQuery, w)
 	}
-	id := embed.Choose(q.Text)
-	if !q.Vector.IsZero() {
-		unit, err := unitQuery(q.Vector)
+	for _, v := range append([]embed.Vector{q.Vector}, q.Others...) {
+		if v.IsZero() {
+			continue
+		}
+		unit, err := unitQuery(v)
 		if err != nil {
 			return nil, err
 		}
-		s.Vector, id = unit, unit.Embedder
+		s.asked = append(s.asked, asked{unit, profileOf(unit.Embedder)})
 	}
-	var known bool
-	if s.profile, known = embed.ProfileOf(id); !known {
-		s.profile.CoverWeight = unknownCoverWeight
+	if len(s.asked) == 0 {
+		s.asked = []asked{{profile: profileOf(embed.Choose(q.Text))}}
 	}
 	return s, nil
+}
+
+func profileOf(embedder string) embed.Profile {
+	p, known := embed.ProfileOf(embedder)
+	if !known {
+		p.CoverWeight = unknownCoverWeight
+	}
+	return p
 }
 
 func unitQuery(v embed.Vector) (embed.Vector, error) {
@@ -133,16 +151,18 @@ func (p *Pool) candidatesLocked(ctx context.Context, s *search) ([]uint32, error
 		return nil, fmt.Errorf("search: %w", err)
 	}
 	n := oversample * min(s.limit, len(p.byID))
-	near, err := p.nearestLocked(s.Vector, n, vector.AnyPart, s.Filter)
-	if err != nil {
-		return nil, err
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("search: %w", err)
-	}
-	docs := make([]uint32, 0, 2*n)
-	for _, m := range near {
-		docs = append(docs, m.Owner)
+	docs := make([]uint32, 0, (1+len(s.asked))*n)
+	for _, a := range s.asked {
+		near, err := p.nearestLocked(a.vector, n, vector.AnyPart, s.Filter)
+		if err != nil {
+			return nil, err
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("search: %w", err)
+		}
+		for _, m := range near {
+			docs = append(docs, m.Owner)
+		}
 	}
 	for _, m := range p.keywords.Search(s.words, n, p.acceptLocked(s.Filter), p.beforeLocked) {
 		docs = append(docs, m.Doc)
@@ -177,16 +197,18 @@ func (p *Pool) beforeLocked(a, b uint32) bool { return p.docs[a].id < p.docs[b].
 func (p *Pool) hitLocked(s *search, doc uint32, bm25 float64) Hit {
 	r := &p.docs[doc]
 	h := Hit{ID: r.id, Meta: r.meta, VectorIndex: -1, BM25: bm25}
-	for i, ref := range r.rows {
-		if ref.space == nil || ref.embedder != s.Vector.Embedder {
-			continue
+	profile := s.asked[0].profile
+	for _, a := range s.asked {
+		for i, ref := range r.rows {
+			if ref.space == nil || ref.embedder != a.vector.Embedder {
+				continue
+			}
+			cos, ok := ref.space.Cosine(ref.row, a.vector.Values)
+			if common := a.profile.Common(float64(cos)); ok && (!h.HasCosine || common > h.Common) {
+				h.Cosine, h.HasCosine, h.Embedder, h.VectorIndex, h.Common = float64(cos), true, ref.embedder, i, common
+				profile = a.profile
+			}
 		}
-		if cos, ok := ref.space.Cosine(ref.row, s.Vector.Values); ok && (!h.HasCosine || float64(cos) > h.Cosine) {
-			h.Cosine, h.HasCosine, h.Embedder, h.VectorIndex = float64(cos), true, ref.embedder, i
-		}
-	}
-	if h.HasCosine {
-		h.Common = s.profile.Common(h.Cosine)
 	}
 	h.Keyword = h.BM25 / (h.BM25 + halfKeyword)
 	if h.BM25 > 0 {
@@ -194,11 +216,11 @@ func (p *Pool) hitLocked(s *search, doc uint32, bm25 float64) Hit {
 	}
 	h.Weight = s.KeywordWeight
 	if h.Weight == 0 {
-		h.Weight = s.profile.CoverWeight * math.Sqrt(h.Cover)
+		h.Weight = profile.CoverWeight * math.Sqrt(h.Cover)
 	}
 	h.Score = h.Common + float64(h.Weight*h.Keyword)
 	if h.HasCosine {
-		h.AboveFloor = s.relevant(h)
+		h.AboveFloor = s.relevant(h, profile)
 	} else {
 		h.AboveFloor = h.BM25 > 0
 	}
@@ -207,8 +229,7 @@ func (p *Pool) hitLocked(s *search, doc uint32, bm25 float64) Hit {
 
 // relevant applies the floor. A cosine between Floor and Strict is faint: among thousands of texts some reach it by chance,
 // so that it needs a word in common, unless the query has none.
-func (s *search) relevant(h Hit) bool {
-	p := s.profile
+func (s *search) relevant(h Hit, p embed.Profile) bool {
 	switch {
 	case h.Cosine >= p.Strict, p.KeywordPassesFloor && h.Cover >= p.PassCover:
 		return true

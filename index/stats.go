@@ -1,6 +1,10 @@
 package index
 
-import "cairn/index/vector"
+import (
+	"slices"
+
+	"cairn/index/vector"
+)
 
 // Stats describes a pool.
 type Stats struct {
@@ -17,6 +21,20 @@ func (p *Pool) Stats() Stats {
 		st.Spaces[id] = s.Stats()
 	}
 	return st
+}
+
+// Embedders lists the embedders that documents of the pool have vectors of, sorted.
+func (p *Pool) Embedders() []string {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	var ids []string
+	for id, s := range p.spaces {
+		if s.Stats().Rows > 0 {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
 }
 
 // Recall is the self-check of large pools: the share of true nearest neighbours that a search finds, in the worst space, over

@@ -15,6 +15,7 @@ type Caller struct {
 type budget struct {
 	namespace, agent Limit
 	now              func() time.Time
+	spent            func(who Caller, day int64) (tokens int64, last time.Time) // nil: nothing is known
 
 	mu       sync.Mutex // guards accounts
 	accounts map[Caller]*account
@@ -28,9 +29,19 @@ type account struct {
 	spent  int64 // on that day
 }
 
-func newBudget(namespace, agent Limit, now func() time.Time) *budget {
-	return &budget{namespace: namespace, agent: agent, now: now, accounts: map[Caller]*account{}}
+func newBudget(o Options, now func() time.Time) *budget {
+	return &budget{namespace: o.Namespace, agent: o.Agent, now: now, spent: o.Spent, accounts: map[Caller]*account{}}
 }
+
+// booked is what a payer spent on a day by the books, and when last.
+func (b *budget) booked(key Caller, now time.Time) (int64, time.Time) {
+	if b.spent == nil {
+		return 0, time.Time{}
+	}
+	return b.spent(key, dayOf(now))
+}
+
+func dayOf(t time.Time) int64 { return t.Unix() / 86_400 }
 
 // reservation is what was taken before a call, to be settled after it.
 type reservation struct {
@@ -40,16 +51,24 @@ type reservation struct {
 
 // reserve takes tokens from the agent and its namespace, or from neither and says when they will be there.
 func (b *budget) reserve(who Caller, tokens int64) (reservation, error) {
+	now := b.now()
+	ofNamespace, lastNamespace := b.booked(Caller{Namespace: who.Namespace}, now)
+	ofAgent, lastAgent := b.booked(who, now)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	now := b.now()
 	r := reservation{tokens: tokens}
 	for _, p := range []struct {
-		key   Caller
-		limit Limit
-		name  string
-	}{{Caller{Namespace: who.Namespace}, b.namespace, "namespace"}, {who, b.agent, "agent"}} {
-		a := b.accountLocked(p.key, p.limit, now)
+		key    Caller
+		limit  Limit
+		name   string
+		booked int64
+		last   time.Time
+	}{
+		{Caller{Namespace: who.Namespace}, b.namespace, "namespace", ofNamespace, lastNamespace},
+		{who, b.agent, "agent", ofAgent, lastAgent},
+	} {
+		a := b.accountLocked(p.key, p.limit, now, p.last)
+		a.spent = max(a.spent, p.booked)
 		if wait, ok := a.allows(p.limit, tokens, now); !ok {
 			return reservation{}, &callError{kind: ErrBudget, detail: p.name, after: wait}
 		}
@@ -62,17 +81,22 @@ func (b *budget) reserve(who Caller, tokens int64) (reservation, error) {
 	return r, nil
 }
 
-func (b *budget) accountLocked(key Caller, limit Limit, now time.Time) *account {
+// accountLocked opens an account with a full bucket, or with an empty one when the books show a payment within the last
+// minute: how much of the bucket that took is not known.
+func (b *budget) accountLocked(key Caller, limit Limit, now, last time.Time) *account {
 	a := b.accounts[key]
 	if a == nil {
 		a = &account{bucket: float64(limit.PerMinute), at: now}
+		if now.Sub(last) < time.Minute {
+			a.bucket = 0
+		}
 		b.accounts[key] = a
 	}
 	if limit.PerMinute > 0 && now.After(a.at) {
 		a.bucket = min(float64(limit.PerMinute), a.bucket+now.Sub(a.at).Minutes()*float64(limit.PerMinute))
 	}
 	a.at = now
-	if day := now.Unix() / 86_400; day != a.day {
+	if day := dayOf(now); day != a.day {
 		a.day, a.spent = day, 0
 	}
 	return a

@@ -69,7 +69,7 @@ func TestZeroBudgetAsksNothing(t *testing.T) {
 
 func TestBudget(t *testing.T) {
 	at := &clock{time.Date(2026, 3, 1, 23, 0, 0, 0, time.UTC)}
-	b := newBudget(Limit{1000, 5000}, Limit{600, -1}, at.now)
+	b := newBudget(Options{Namespace: Limit{1000, 5000}, Agent: Limit{600, -1}}, at.now)
 	take := func(agent string, tokens int64) (time.Duration, error) {
 		r, err := b.reserve(Caller{"n", agent}, tokens)
 		if err == nil {
@@ -116,7 +116,7 @@ func TestBudget(t *testing.T) {
 // TestSettle gives back what was reserved and not used.
 func TestSettle(t *testing.T) {
 	at := &clock{time.Unix(1_800_000_000, 0)}
-	b := newBudget(Limit{100, 100}, Limit{-1, -1}, at.now)
+	b := newBudget(Options{Namespace: Limit{100, 100}, Agent: Limit{-1, -1}}, at.now)
 	r, err := b.reserve(ann, 100)
 	if err != nil {
 		t.Fatal(err)
@@ -132,7 +132,7 @@ func TestSettle(t *testing.T) {
 
 func TestBudgetInParallel(t *testing.T) {
 	at := &clock{time.Unix(1_800_000_000, 0)}
-	b := newBudget(Limit{-1, 1000}, Limit{-1, -1}, at.now)
+	b := newBudget(Options{Namespace: Limit{-1, 1000}, Agent: Limit{-1, -1}}, at.now)
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	passed := 0

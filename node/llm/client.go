@@ -37,7 +37,7 @@ func New(o Options) (*Client, error) {
 func newClient(o Options, now func() time.Time, pause func(context.Context, time.Duration) error) *Client {
 	c := &Client{
 		opts: o, endpoints: map[Role]*endpoint{}, slots: make(chan struct{}, o.Parallel), doer: newDoer(), pause: pause,
-		budget: newBudget(o.Namespace, o.Agent, now), cache: newCache(o.CacheSize, o.CacheTTL, now),
+		budget: newBudget(o, now), cache: newCache(o.CacheSize, o.CacheTTL, now),
 		ledger: ledger{lines: map[UsageKey]Usage{}},
 	}
 	formats := map[string]*formatLevel{}

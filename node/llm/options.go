@@ -62,6 +62,11 @@ type Options struct {
 	Parallel  int           // calls at once; default 2
 	CacheSize int           // answers kept; default 2000; negative: none
 	CacheTTL  time.Duration // default 24 h
+
+	// Spent tells what a payer spent before this process and beside it: tokens on a UTC day (since 1970) and the time of the
+	// last of them. The payer without an agent is the namespace. nil: nothing is known. It is called often and must not block
+	// on a model.
+	Spent func(who Caller, day int64) (tokens int64, last time.Time)
 }
 
 // DefaultOptions returns options without endpoint and models, and with a budget of 200,000 tokens a minute and 5,000,000

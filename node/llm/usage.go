@@ -61,3 +61,19 @@ func (c *Client) Usage() map[UsageKey]Usage {
 	}
 	return out
 }
+
+// Drain returns the accounts since the last call and begins new ones, for books that are kept elsewhere.
+func (c *Client) Drain() map[UsageKey]Usage {
+	c.ledger.mu.Lock()
+	defer c.ledger.mu.Unlock()
+	out := c.ledger.lines
+	c.ledger.lines = map[UsageKey]Usage{}
+	return out
+}
+
+// Restore puts back what Drain gave and could not be booked.
+func (c *Client) Restore(lines map[UsageKey]Usage) {
+	for key, u := range lines {
+		c.ledger.add(key, u)
+	}
+}

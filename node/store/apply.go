@@ -50,6 +50,7 @@ var handlers = map[Kind]handler{
 	KindPatchExperience:   handle(applyPatchExperience),
 	KindErase:             handle(applyErase),
 	KindPurge:             handle(applyPurge),
+	KindJudged:            handle(applyJudged),
 	KindRestore:           handle(applyRestore),
 	KindSetVectors:        handle(applySetVectors),
 	KindReceipts:          handle(applyReceipts),
@@ -66,10 +67,12 @@ var handlers = map[Kind]handler{
 	KindFinishJob:         handle(applyFinishJob),
 	KindRetryJob:          handle(applyRetryJob),
 	KindTick:              handle(applyTick),
+	KindRenewJobs:         handle(applyRenewJobs),
+	KindSpend:             handle(applySpend),
 }
 
 // siteWide are the commands that belong to no namespace.
-var siteWide = map[Kind]bool{KindBootstrap: true, KindBumpEpoch: true, KindFill: true, KindLeaseJobs: true, KindTick: true}
+var siteWide = map[Kind]bool{KindBootstrap: true, KindBumpEpoch: true, KindFill: true, KindLeaseJobs: true, KindRenewJobs: true, KindTick: true}
 
 // Apply applies commands[i] at index first+i with the leader's stamp times[i] (Unix ms) as one Pebble batch. A nil command
 // moves only the position. The results are encoded Result values, nil for nil commands. An error halts the store for good:

@@ -102,7 +102,7 @@ func (t *txn) endJob(job Job) {
 	if job.Again {
 		t.setJobStatus(&job, JobQueued)
 		t.moveDue(&job, t.now)
-		job.Again, job.Tries, job.Error = false, 0, ""
+		job.Again, job.Tries, job.Waits, job.Error = false, 0, 0, ""
 		t.put(key(kindJob).id(job.ID), job)
 		return
 	}
@@ -113,12 +113,13 @@ func (t *txn) endJob(job Job) {
 	t.count("job/"+JobDone, 1)
 }
 
-// FinishJob ends a job without a result of its own, or puts it back: an error counts as a try, Stale does not.
+// FinishJob ends a job without a result of its own, or puts it back: an error counts as a try, Stale and Outage do not.
 type FinishJob struct {
 	Job     JobRef `cbor:"1,keyasint"`
 	Error   string `cbor:"2,keyasint,omitempty"`
 	RetryIn int64  `cbor:"3,keyasint,omitempty"` // ms
 	Stale   bool   `cbor:"4,keyasint,omitempty"` // it read something that changed: run again
+	Outage  bool   `cbor:"5,keyasint,omitempty"` // what it needs is out of reach: no try is counted, however long that lasts
 }
 
 func applyFinishJob(t *txn, b *FinishJob) (any, *Reject) {
@@ -133,6 +134,10 @@ func applyFinishJob(t *txn, b *FinishJob) (any, *Reject) {
 		t.endJob(job)
 	case b.Error == "":
 		t.endJob(job)
+	case b.Outage:
+		job.Error, job.Tries = b.Error, max(0, job.Tries-1)
+		job.Waits++
+		t.failJob(job, b.RetryIn)
 	default:
 		job.Error = b.Error
 		t.failJob(job, b.RetryIn)

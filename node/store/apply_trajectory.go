@@ -172,8 +172,16 @@ func (t *txn) addAttempt(traj *Trajectory, agent *Agent, a *Attempt) bool {
 	return true
 }
 
-// observe feeds the gate's ring and, for an attempt that no receipt reports, the expectation.
+// observe feeds the gate and, for an attempt that no receipt reports, the expectation.
 func (t *txn) observe(traj *Trajectory, agent *Agent, a *Attempt) {
+	t.gate(traj, agent, a)
+	if a.Outcome = a.Receipt == (ID{}); a.Outcome {
+		t.addOutcome(agent, traj.TaskType, a.Score)
+	}
+}
+
+// gate feeds the gate's ring and the predictor, and fixes the thresholds that the attempt is measured with.
+func (t *txn) gate(traj *Trajectory, agent *Agent, a *Attempt) {
 	k := nsKey(kindDeltas, t.ns.Number).u32(agent.Number).str(traj.TaskType)
 	var ring federation.DeltaRing
 	t.get(k, &ring)
@@ -186,9 +194,6 @@ func (t *txn) observe(traj *Trajectory, agent *Agent, a *Attempt) {
 	totals.Add(a.Score)
 	t.put(k, ring)
 	t.put(totalsKey, totals)
-	if a.Outcome = a.Receipt == (ID{}); a.Outcome {
-		t.addOutcome(agent, traj.TaskType, a.Score)
-	}
 	traj.Rewards = append(traj.Rewards, AttemptReward{a.Number, a.Score, t.now})
 	if n := len(traj.Rewards) - maxRewardsKept; n > 0 {
 		traj.Rewards = traj.Rewards[n:]

@@ -35,6 +35,7 @@ const (
 	KindRestore          Kind = 25
 	KindSetVectors       Kind = 26
 	KindPurge            Kind = 27
+	KindJudged           Kind = 28
 
 	KindReceipts Kind = 30
 	KindOutcome  Kind = 31
@@ -52,6 +53,8 @@ const (
 	KindFinishJob Kind = 51
 	KindRetryJob  Kind = 52
 	KindTick      Kind = 53
+	KindRenewJobs Kind = 54
+	KindSpend     Kind = 55
 )
 
 // Command is one entry of the log. Exactly-once comes from (Client, Seq), which the proposing node draws, or from Idem,

@@ -71,6 +71,7 @@ const (
 	kindAgentTally  keyKind = 0x51 // ns, agent, task type -> AgentTally
 	kindDeltas      keyKind = 0x52 // ns, agent, task type -> gate ring
 	kindAgentTotals keyKind = 0x53 // ns, agent -> Tally
+	kindSpent       keyKind = 0x54 // ns, agent id, empty for the namespace -> Spent
 
 	kindJob    keyKind = 0x60 // id -> Job
 	kindDue    keyKind = 0x61 // time, id

@@ -96,7 +96,7 @@ func (t *txn) postpone(id ID, due int64) {
 // revive puts a dead job back in the queue with all its tries.
 func (t *txn) revive(job *Job, due int64) {
 	t.setJobStatus(job, JobQueued)
-	job.Tries, job.Error, job.Again = 0, "", false
+	job.Tries, job.Waits, job.Error, job.Again = 0, 0, "", false
 	t.moveDue(job, due)
 }
 

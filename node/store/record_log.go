@@ -36,6 +36,7 @@ type Job struct {
 	Lease     uint64 `cbor:"12,keyasint,omitempty"` // index of the lease: a result names it
 	Again     bool   `cbor:"13,keyasint,omitempty"` // asked for once more while it ran
 	CreatedAt int64  `cbor:"14,keyasint"`
+	Waits     int    `cbor:"15,keyasint,omitempty"` // times it was put back since what it needs was out of reach
 }
 
 // Event is one record of the feed: ids and numbers, never content.

@@ -55,6 +55,7 @@ type Attempt struct {
 	ExternalID string           `cbor:"14,keyasint,omitempty"`
 	Outcome    bool             `cbor:"15,keyasint,omitempty"` // counts in the expectation (no receipt reported it)
 	At         int64            `cbor:"16,keyasint"`
+	JudgedBy   string           `cbor:"17,keyasint,omitempty"` // model that gave the reward; empty where it was reported
 }
 
 // Delta is the reward prediction error of the attempt in [-1,1].
@@ -94,6 +95,7 @@ type Lineage struct {
 	Lens         string `cbor:"3,keyasint,omitempty"`
 	Generator    string `cbor:"4,keyasint,omitempty"`
 	Feature      string `cbor:"5,keyasint,omitempty"`
+	Judge        string `cbor:"6,keyasint,omitempty"` // model that judged it; empty for the rules
 }
 
 // Experience is one version of an experience with its counters. Scenario to ValidUntil are the version's content;

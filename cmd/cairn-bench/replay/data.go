@@ -104,7 +104,7 @@ func (d *domain) add(r *recorded, at, arms map[string]int) {
 		return
 	}
 	first := r.Steps[0].Tool + string(r.Steps[0].Args)
-	t.attempts = append(t.attempts, attempt{arm: arm, action: sha256.Sum256([]byte(first)), text: first, success: *r.Success})
+	t.attempts = append(t.attempts, attempt{arm: arm, action: federation.LessonAction(name + ": " + first), text: first, success: *r.Success})
 }
 
 // finish orders arms within tasks, drops tasks without a choice and compares the tasks' words.

@@ -17,8 +17,8 @@
 //
 // Experiences, nominations with drawn juries, outcomes with receipts and promotions run in the state machine of a site
 // (package machine). Offline means that the whole visible pool counts, where a recall over HTTP shows a part; of unproven
-// authors the three nearest claims are visible, as in a recall. A reader's ledger is kept with
-// [cairn/federation.Ledger].
+// authors the three nearest claims are visible, as in a recall. The reader's ledger is that of the state; the action of a claim
+// and of a step is the arm with its first action, because arms that begin alike end differently.
 //
 // The draws of a seed are the same under every condition, so that conditions are compared in pairs.
 package replay

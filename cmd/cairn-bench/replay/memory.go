@@ -24,7 +24,7 @@ type claim struct {
 	author  int
 	task    int
 	arm     int
-	deed    federation.Deed
+	success bool // what it claims
 	private store.ID
 	shared  store.ID // zero until nominated
 	status  federation.Status
@@ -107,7 +107,7 @@ func (r *run) pick(reader, t int, rng *rand.Rand) attempt {
 			w *= farTask
 		}
 		n[v.arm] += w
-		if v.deed.Success {
+		if v.success {
 			s[v.arm] += w
 		}
 	}

@@ -24,14 +24,12 @@ const (
 
 // run is one seed of a domain under a condition.
 type run struct {
-	domain *domain
-	cond   condition
-	site   *machine.Site
-	claims []*claim
-	byID   map[store.ID]*claim
-	// ledgers[reader][author] and deeds[reader], what readers saw themselves.
-	ledgers [][]federation.Ledger
-	deeds   [][]federation.Deed
+	domain  *domain
+	cond    condition
+	site    *machine.Site
+	claims  []*claim
+	byID    map[store.ID]*claim
+	ledgers [][]federation.Ledger // [reader][author], as last read from the state
 
 	sums []float64 // successes by task
 }
@@ -83,7 +81,7 @@ func replay(ctx context.Context, d *domain, cond condition, attackers int, dir s
 	all := honest + attackers
 	r := &run{
 		domain: d, cond: cond, site: site, byID: map[store.ID]*claim{}, sums: make([]float64, len(d.tasks)),
-		ledgers: make([][]federation.Ledger, all), deeds: make([][]federation.Deed, all),
+		ledgers: make([][]federation.Ledger, all),
 	}
 	for i := range r.ledgers {
 		r.ledgers[i] = make([]federation.Ledger, all)
@@ -98,6 +96,11 @@ func replay(ctx context.Context, d *domain, cond condition, attackers int, dir s
 		site.Advance(site.Now() + stepMS)
 		if err := r.take(s, rand.New(rand.NewPCG(seed, uint64(i)+2))); err != nil {
 			return result{}, fmt.Errorf("step %d: %w", i, err)
+		}
+	}
+	for reader := range honest {
+		if err := r.consult(reader); err != nil {
+			return result{}, err
 		}
 	}
 	return r.result(attackers), nil
@@ -134,6 +137,9 @@ func (r *run) take(s step, rng *rand.Rand) error {
 		a.success = !a.success
 		return r.record(s.principal, s.task, a)
 	}
+	if err := r.consult(s.principal); err != nil {
+		return err
+	}
 	a := r.pick(s.principal, s.task, rng)
 	if a.success {
 		r.sums[s.task]++
@@ -141,39 +147,24 @@ func (r *run) take(s step, rng *rand.Rand) error {
 	if err := r.report(s, a); err != nil {
 		return err
 	}
-	r.witness(s.principal, deedOf(t, a))
 	return r.record(s.principal, s.task, a)
 }
 
-func deedOf(t *task, a attempt) federation.Deed {
-	return federation.Deed{Group: t.hash, Task: t.hash, Action: a.action, Success: a.success}
-}
-
-// witness holds a reader's own verified outcome against every live candidate of the others.
-func (r *run) witness(reader int, d federation.Deed) {
-	r.deeds[reader] = append(r.deeds[reader], d)
-	for _, c := range r.claims {
-		if c.author != reader && c.status == federation.StatusCandidate {
-			r.ledgers[reader][c.author].Judge(d, c.deed, federation.EvidenceVerified)
+// consult reads what a reader knows about the authors.
+func (r *run) consult(reader int) error {
+	return r.site.Read(func(v *store.View, ns *store.Namespace) (err error) {
+		for author := range r.ledgers[reader] {
+			if r.ledgers[reader][author], err = v.Ledger(ns, principalName(author), principalName(reader)); err != nil {
+				return err
+			}
 		}
-	}
-}
-
-// arrive holds a new candidate against what the others saw before.
-func (r *run) arrive(c *claim) {
-	for reader, deeds := range r.deeds {
-		if reader == c.author {
-			continue
-		}
-		for _, d := range deeds {
-			r.ledgers[reader][c.author].Judge(d, c.deed, federation.EvidenceVerified)
-		}
-	}
+		return nil
+	})
 }
 
 // record adds the experience of a step and asks for its nomination.
 func (r *run) record(p, t int, a attempt) error {
-	c := &claim{author: p, task: t, arm: a.arm, deed: deedOf(&r.domain.tasks[t], a), order: len(r.claims)}
+	c := &claim{author: p, task: t, arm: a.arm, success: a.success, order: len(r.claims)}
 	r.claims = append(r.claims, c)
 	verb := "worked"
 	if !a.success {
@@ -183,6 +174,7 @@ func (r *run) record(p, t int, a attempt) error {
 		ID: r.site.NewID(), Agent: agentName(p), Scenario: r.domain.tasks[t].text, TaskType: r.domain.name, Kind: federation.KindDirect,
 		Content: fmt.Sprintf("%s %s, first action %s (note %d)", r.domain.arms[a.arm], verb, a.text, c.order),
 		Status:  federation.StatusActive, Share: federation.ShareCandidate, Judge: 500_000, Strength: 750_000,
+		Group: r.domain.tasks[t].hash, Actions: [][32]byte{a.action}, Fails: !a.success,
 	}
 	e.Hash = sha256.Sum256([]byte(e.Content))
 	c.private = e.ID
@@ -217,8 +209,7 @@ func (r *run) refresh(ids []store.ID) error {
 				continue
 			}
 			c := r.byID[id]
-			fresh := c == nil
-			if fresh {
+			if c == nil {
 				c = r.byID[e.Origin]
 				c.shared, r.byID[id] = id, c
 			}
@@ -228,9 +219,6 @@ func (r *run) refresh(ids []store.ID) error {
 			}
 			if c.jury, err = v.Jury(ns, id); err != nil {
 				return err
-			}
-			if fresh && c.status == federation.StatusCandidate {
-				r.arrive(c)
 			}
 		}
 		return nil
@@ -244,7 +232,7 @@ func (r *run) report(s step, a attempt) error {
 	receipt := store.Receipt{
 		Recall: r.site.NewID(), Agent: agentName(s.principal), TaskType: r.domain.name, Group: r.domain.tasks[s.task].hash, At: r.site.Now(),
 	}
-	body := store.Outcome{Evidence: federation.EvidenceVerified, Success: a.success}
+	body := store.Outcome{Evidence: federation.EvidenceVerified, Success: a.success, Actions: [][32]byte{a.action}}
 	if a.success {
 		body.Reward = federation.One
 	}
@@ -254,7 +242,7 @@ func (r *run) report(s step, a attempt) error {
 		if c == trial {
 			item.Flags = store.FlagExploratory
 		}
-		followed := c.task == s.task && (c.arm == a.arm) == c.deed.Success
+		followed := c.task == s.task && (c.arm == a.arm) == c.success
 		credit := store.Credit{ID: c.shared, Version: c.version, Unused: !followed, Citation: r.site.NewID()}
 		if followed {
 			credit.Credit = federation.One

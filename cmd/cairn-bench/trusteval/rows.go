@@ -4,21 +4,22 @@ import "math"
 
 // cells are the worlds of the table, by name.
 var cells = map[string]world{
-	"honest2":       fleet(2),
-	"honest3":       fleet(3),
-	"honest6":       quietAfter(fleet(6)),
-	"honest24":      fleet(24),
-	"strict24":      strictly(fleet(24)),
-	"base01":        onBases(fleet(24), .1),
-	"isolated24":    apart(fleet(24)),
-	"ring12":        fleet(24).attacked(ring, 12),
-	"one_owner12":   ofOneOwner(fleet(24).attacked(ring, 12)),
-	"sybil48":       fleet(24).attacked(ring, 48),
-	"balanced_ring": fleet(24).attacked(balancedRing, 12),
-	"aimed_ring12":  fleet(24).attacked(aimedRing, 12),
-	"slander12":     fleet(24).attacked(slander, 12),
-	"rich3":         rich(fleet(3)),
-	"fleet6_ring3":  fleet(6).attacked(ring, 3),
+	"honest2":        fleet(2),
+	"honest3":        fleet(3),
+	"honest6":        quietAfter(fleet(6)),
+	"honest24":       fleet(24),
+	"strict24":       strictly(fleet(24)),
+	"base01":         onBases(fleet(24), .1, .1, .1, .1),
+	"isolated24":     apart(fleet(24)),
+	"ring12":         fleet(24).attacked(ring, 12),
+	"one_owner12":    ofOneOwner(fleet(24).attacked(ring, 12)),
+	"sybil48":        fleet(24).attacked(ring, 48),
+	"balanced_ring":  fleet(24).attacked(balancedRing, 12),
+	"aimed_ring12":   fleet(24).attacked(aimedRing, 12),
+	"slander12":      atOnce(fleet(24).attacked(slander, 12)),
+	"late_slander12": fleet(24).attacked(slander, 12),
+	"rich3":          rich(fleet(3)),
+	"fleet6_ring3":   fleet(6).attacked(ring, 3),
 }
 
 func quietAfter(w world) world { w.silence = 60; return w }
@@ -30,6 +31,8 @@ func onBases(w world, bases ...float64) world { w.bases = bases; return w }
 func apart(w world) world { w.isolated = true; return w }
 
 func ofOneOwner(w world) world { w.oneOwner = true; return w }
+
+func atOnce(w world) world { w.attackFrom = 0; return w }
 
 func rich(w world) world { w.mix = richMix; return w }
 
@@ -87,6 +90,7 @@ var table = []spec{
 	{"balanced_ring_day84", "balanced_ring", "", hostile, .49, "", 0, whatHostile + "; they slander as much as they praise"},
 	{"aimed_ring12_day84", "aimed_ring12", "", hostile, none, "", 0, whatHostile + "; they ask for what they praise and praise it twice"},
 	{"slander12_good", "slander12", "", goodEver, .43, ">=", .35, whatGood + "; beside 12 principals that slander"},
+	{"slander12_late_good", "late_slander12", "", goodEver, none, "", 0, whatGood + "; the slanderers earn standing for 28 days first"},
 	{"rich3_good", "rich3", "", goodEver, .55, ">=", .45, whatGood + "; 60 % of the experiences are good"},
 	{"fleet6_ring3_good", "fleet6_ring3", "", goodEver, .65, ">=", .50, whatGood + "; 3 of 9 principals are a ring"},
 	{"sharing_lift", "honest24", "isolated24", success, .081, ">=", .06, "success of honest agents, with sharing less without"},

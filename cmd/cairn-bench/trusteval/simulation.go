@@ -170,7 +170,7 @@ func (s *simulation) work(actors []*agent) error {
 
 // begin draws a task and recalls.
 func (s *simulation) begin(a *agent) turn {
-	t := turn{agent: a, hostile: a.attacker && s.day >= attackFrom}
+	t := turn{agent: a, hostile: a.attacker && s.day >= s.world.attackFrom}
 	if t.hostile {
 		t.plan = s.plot(a)
 	} else {
@@ -220,8 +220,13 @@ func (s *simulation) end(t *turn) store.Outcome {
 func (s *simulation) attempt(t *turn) (bool, []string) {
 	named := []string{}
 	var used []*item
+	ordinary := 0
 	for _, r := range t.given {
-		if r.Exploratory || r.Rank == 0 {
+		ordinary += one(!r.Exploratory)
+	}
+	followed := s.rng.IntN(max(ordinary, 1))
+	for i, r := range t.given {
+		if r.Exploratory || i == followed { // the exploratory place is the last
 			x := r.Hit.Meta.(*entry)
 			named, used = append(named, x.name), append(used, x.item)
 		}

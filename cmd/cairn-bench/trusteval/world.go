@@ -16,7 +16,7 @@ const (
 	leastChance = .02
 	mostChance  = .98
 
-	attackFrom   = 28
+	earned       = 28 // days that attackers behave honestly, where they earn first
 	attackEffect = -.2
 )
 
@@ -44,19 +44,21 @@ func (m mix) draw(rng *rand.Rand) float64 {
 
 // world is one cell of the table.
 type world struct {
-	honest    int       // principals
-	perDay    int       // tasks of the honest a day
-	bases     []float64 // base success of each task type
-	mix       mix
-	strict    bool // trust profile
-	isolated  bool // nothing is shared
-	attack    attack
-	attackers int
-	oneOwner  bool // the attackers' agents belong to one principal
-	silence   int  // days after the end in which time passes and nobody reports
+	honest   int       // principals
+	perDay   int       // tasks of the honest a day
+	bases    []float64 // base success of each task type
+	mix      mix
+	strict   bool // trust profile
+	isolated bool // nothing is shared
+	attack   attack
+
+	attackFrom int // day on which the attack begins
+	attackers  int
+	oneOwner   bool // the attackers' agents belong to one principal
+	silence    int  // days after the end in which time passes and nobody reports
 }
 
-var usualBases = []float64{.1, .1, .3, .3, .6, .6, .9, .9}
+var usualBases = []float64{.1, .3, .6, .9}
 
 // fleet is a usual world of some principals.
 func fleet(honest int) world {
@@ -68,7 +70,7 @@ func fleet(honest int) world {
 }
 
 func (w world) attacked(a attack, attackers int) world {
-	w.attack, w.attackers = a, attackers
+	w.attack, w.attackers, w.attackFrom = a, attackers, earned
 	return w
 }
 

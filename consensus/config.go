@@ -91,6 +91,8 @@ type Config struct {
 
 	// fs is the file system; nil means the operating system's.
 	fs vfs.FS
+	// resolver looks up the names in Join; nil means the system's.
+	resolver *net.Resolver
 	// faults loses messages between nodes; nil in every real node.
 	faults *faults
 	// broken switches one safety measure off; zero in every real node.
@@ -114,6 +116,9 @@ func (c *Config) EnsureDefaults() {
 	}
 	if c.fs == nil {
 		c.fs = vfs.Default
+	}
+	if c.resolver == nil {
+		c.resolver = net.DefaultResolver
 	}
 	if c.OnFatal == nil {
 		logger := c.Logger

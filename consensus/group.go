@@ -41,6 +41,7 @@ type Group struct {
 	reads    readRounds
 	reports  reports
 	hurrier  hurrier
+	lost     lostPeers
 
 	instMu        sync.Mutex // held while inst is replaced
 	inst          atomic.Pointer[instance]
@@ -94,7 +95,7 @@ func Open(ctx context.Context, cfg Config, sm StateMachine) (*Group, error) {
 		disk:  &diskWatch{fs: cfg.fs, dir: cfg.Dir, percent: cfg.StorageFullPercent},
 		bytes: &byteGate{capacity: maxBatchBytes},
 		stop:  make(chan struct{}), removedCh: make(chan struct{}),
-		hurrier: hurrier{wake: make(chan struct{}, 1)},
+		hurrier: hurrier{wake: make(chan struct{}, 1)}, lost: newLostPeers(),
 	}
 	if err := g.openStores(sm); err != nil {
 		return nil, err
@@ -236,6 +237,7 @@ func (g *Group) openPeers() error {
 		return err
 	}
 	g.mux = mux
+	mux.ended = g.lost.note
 	g.addrs.selfAddr = raft.ServerAddress(mux.advertise)
 	g.client = newCallClient(func(ctx context.Context, addr string) (net.Conn, error) {
 		return mux.dial(ctx, kindCalls, addr)
@@ -259,6 +261,7 @@ func (g *Group) start(ctx context.Context) error {
 	g.loops.Go(g.announce)
 	g.loops.Go(g.exchangeReports)
 	g.loops.Go(g.hurry)
+	g.loops.Go(g.watchLost)
 	if in.aloneInSite(raft.ServerID(g.id)) {
 		g.electNow(in)
 	}

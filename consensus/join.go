@@ -155,7 +155,7 @@ func (g *Group) withMemberID(addr string) string {
 func (g *Group) joinTargets(ctx context.Context) []string {
 	var targets []string
 	for _, entry := range g.cfg.Join {
-		targets = append(targets, resolveJoin(ctx, entry)...)
+		targets = append(targets, resolveJoin(ctx, g.cfg.resolver, entry)...)
 	}
 	for _, s := range g.inst.Load().members() {
 		if string(s.ID) != g.id {
@@ -167,9 +167,9 @@ func (g *Group) joinTargets(ctx context.Context) []string {
 
 // resolveJoin turns one entry of Config.Join into addresses: a name with
 // several A or AAAA records gives one each, an SRV name what its records say.
-func resolveJoin(ctx context.Context, entry string) []string {
+func resolveJoin(ctx context.Context, resolver *net.Resolver, entry string) []string {
 	if name, ok := strings.CutPrefix(entry, srvPrefix); ok {
-		_, records, err := net.DefaultResolver.LookupSRV(ctx, "", "", name)
+		_, records, err := resolver.LookupSRV(ctx, "", "", name)
 		if err != nil {
 			return nil
 		}
@@ -183,7 +183,7 @@ func resolveJoin(ctx context.Context, entry string) []string {
 	if err != nil {
 		return nil
 	}
-	ips, err := net.DefaultResolver.LookupHost(ctx, host)
+	ips, err := resolver.LookupHost(ctx, host)
 	if err != nil || len(ips) < 2 {
 		return []string{entry} // one address: the name is resolved at dial time
 	}

@@ -44,6 +44,9 @@ type peerMux struct {
 	// tls secures both sides of every connection; nil leaves it plain.
 	tls *peerTLS
 
+	// ended is told which peer closed a connection of raft; it must not block.
+	ended func(from string)
+
 	wg sync.WaitGroup
 
 	mu       sync.Mutex
@@ -64,7 +67,11 @@ type muxConn struct {
 func (c *muxConn) Close() error {
 	c.mux.mu.Lock()
 	delete(c.mux.conns, c)
+	kind, from := c.kind, c.from
 	c.mux.mu.Unlock()
+	if kind == kindRaft {
+		c.mux.ended(from)
+	}
 	return c.Conn.Close()
 }
 
@@ -88,6 +95,7 @@ func listenPeers(id, addr, advertise string, tls *peerTLS, log *slog.Logger) (*p
 		listener:  l,
 		advertise: advertise,
 		log:       log,
+		ended:     func(string) {},
 		handlers:  map[streamKind]func(*muxConn){},
 		conns:     map[*muxConn]struct{}{},
 	}, nil

@@ -51,6 +51,9 @@ func TestProcessNode(t *testing.T) {
 	join := strings.Split(addrs, ",")
 	n, err := openNode(t, vfs.Default, func(c *Config) {
 		c.PeerAddr, c.Join, c.BootstrapExpect = join[0], join, len(join)
+		if len(join) == 1 {
+			c.Join = nil
+		}
 		c.PeerAdvertise = os.Getenv("CAIRN_TEST_ADVERTISE")
 		if pki := os.Getenv("CAIRN_TEST_PKI"); pki != "" {
 			c.PeerInsecure = false
@@ -159,6 +162,14 @@ func (p *process) start() {
 	p.cmd.Env = append(os.Environ(), "CAIRN_TEST_NODE="+strings.Join(append([]string{p.addr}, p.join...), ","),
 		"CAIRN_TEST_ADVERTISE="+p.advertise)
 	p.cmd.Env = append(p.cmd.Env, p.env...)
+	if logs := os.Getenv("CAIRN_TEST_LOG"); logs != "" { // a folder
+		log, err := os.OpenFile(filepath.Join(logs, strings.ReplaceAll(p.addr, ":", "_")+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		defer log.Close()
+		p.cmd.Stderr = log
+	}
 	in, err := p.cmd.StdinPipe()
 	if err != nil {
 		p.t.Fatal(err)

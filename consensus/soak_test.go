@@ -155,6 +155,7 @@ func (s *soak) wipe(victim int) {
 			s.t.Fatal(err)
 		}
 	}
+	s.address(victim) // where the others are now: the node has forgotten it
 	p.start()
 	s.settle()
 }

@@ -53,6 +53,7 @@ var handlers = map[Kind]handler{
 	KindJudged:            handle(applyJudged),
 	KindRestore:           handle(applyRestore),
 	KindSetVectors:        handle(applySetVectors),
+	KindReembed:           handle(applyReembed),
 	KindReceipts:          handle(applyReceipts),
 	KindOutcome:           handle(applyOutcome),
 	KindRequestNomination: handle(applyRequestNomination),

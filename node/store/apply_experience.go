@@ -384,7 +384,7 @@ func applyPatchExperience(t *txn, b *PatchExperience) (any, *Reject) {
 	e.Scenario, e.Content, e.Keywords, e.Tools = b.Scenario, b.Content, b.Keywords, b.Tools
 	e.Preconditions, e.ValidUntil, e.Hash = b.Preconditions, b.ValidUntil, b.Hash
 	e.Share = b.Share
-	e.Own, e.Candidate, e.Blocked = federation.OwnRecord{}, ID{}, ""
+	e.Own, e.Candidate, e.Blocked, e.Embedded = federation.OwnRecord{}, ID{}, "", 0
 	if e.Content != old.Content {
 		e.Actions = nil
 		e.setActions()
@@ -446,6 +446,8 @@ func applySetVectors(t *txn, b *SetVectors) (any, *Reject) {
 	if e, ok := t.experience(b.Target.Owner, b.Target.ID); ok && e.Version == b.Target.Version {
 		b.Vectors.Version = e.Version
 		t.put(t.vectorsKey(e.Owner, e.ID), b.Vectors)
+		e.Embedded++ // so that the index notices
+		t.put(t.experienceKey(e.Owner, e.ID), e)
 		t.change(ChangeExperience, e.Owner, e.ID)
 	}
 	t.endJob(job)

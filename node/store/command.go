@@ -36,6 +36,7 @@ const (
 	KindSetVectors       Kind = 26
 	KindPurge            Kind = 27
 	KindJudged           Kind = 28
+	KindReembed          Kind = 29
 
 	KindReceipts Kind = 30
 	KindOutcome  Kind = 31

@@ -18,6 +18,7 @@ type evalCmd struct {
 	Retrieval  retrievalCmd  `cmd:"" help:"Does search find what belongs to a question?"`
 	Experience experienceCmd `cmd:"" help:"Do attempts become experiences that are worth something, and are they found?"`
 	Trust      trustCmd      `cmd:"" help:"What does the trust rule let in, in simulated fleets with and without attackers?"`
+	Screen     screenCmd     `cmd:"" help:"What does the screener find, how far does poison get, what does a citation cost?"`
 	Replay     replayCmd     `cmd:"" help:"Does shared memory help, on recorded attempts?"`
 }
 

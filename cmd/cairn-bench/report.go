@@ -140,6 +140,7 @@ var benches = []listed{
 	{"cluster", "a site of three processes on loopback against etcd, the log store and snapshots against the usual ones of raft", clusterRows},
 	{"eval retrieval", "quality of search on labelled data", retrievalRows},
 	{"eval experience", "the way from recorded attempts to recalled experiences, by rules", experienceRows},
+	{"eval screen", "what the screener finds, how far poisoned texts get, and what a citation costs", screenRows},
 	{"eval trust", "the trust rule in simulated fleets of 2 to 24 principals over 84 days, with and without attackers", trustRows},
 	{"eval replay", "gain of shared memory on recorded attempts, with the reader's ledger and with liars", replayRows},
 }

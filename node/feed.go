@@ -60,7 +60,10 @@ type stream struct {
 }
 
 // Feed opens a stream strictly after a cursor; an empty cursor starts with what comes next.
-func (n *Node) Feed(_ context.Context, c api.Caller, cursor string, f api.FeedFilter) (api.FeedStream, error) {
+func (n *Node) Feed(ctx context.Context, c api.Caller, cursor string, f api.FeedFilter) (api.FeedStream, error) {
+	if err := n.reach(ctx, cursor); err != nil {
+		return nil, err
+	}
 	v, ns, err := n.openFor(c)
 	if err != nil {
 		return nil, err
@@ -79,6 +82,21 @@ func (n *Node) Feed(_ context.Context, c api.Caller, cursor string, f api.FeedFi
 		return s, nil
 	}
 	return s, s.resume(v, ns, site, cursor)
+}
+
+// reach waits where a cursor from another node is ahead of what this one has applied. What the whole site has not reached
+// is refused later as no cursor of this site.
+func (n *Node) reach(ctx context.Context, cursor string) error {
+	p, err := parsePosition(cursor)
+	if at, _ := n.store.Applied(); err != nil || p.index <= at+1 {
+		return nil
+	}
+	wait, cancel := context.WithTimeout(ctx, sessionWait)
+	defer cancel()
+	if err := n.group.Barrier(wait); err != nil {
+		return api.Unavailable("this node has not reached the cursor yet", time.Second, err)
+	}
+	return nil
 }
 
 func checkFeedFilter(f api.FeedFilter) error {

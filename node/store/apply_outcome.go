@@ -258,8 +258,9 @@ func (t *txn) credit(r *report, c Credit) {
 		return
 	}
 	t.strengthen(e, c, r.body)
-	t.touch(e)
-	t.cite(r, e, c)
+	if !t.cite(r, e, c) {
+		t.touch(e)
+	}
 }
 
 // byAuthor reports whether an agent is on the author's side of a shared item.
@@ -321,11 +322,11 @@ func (t *txn) evidenceKey(id, citation ID) keyBuf {
 }
 
 // cite counts a report about a shared item by somebody other than its author's side. What a rater who is no juror says
-// goes into its own mean only.
-func (t *txn) cite(r *report, e *Experience, c Credit) {
+// goes into its own mean only. It reports whether the item was written with its new trust.
+func (t *txn) cite(r *report, e *Experience, c Credit) bool {
 	mass := federation.Mass(c.Credit, federation.Kappa(r.body.Evidence))
 	if mass <= 0 {
-		return
+		return false
 	}
 	juror := JurorOf(e.Unit, r.agent.Principal, r.agent.ID)
 	var rater federation.Rater
@@ -334,7 +335,7 @@ func (t *txn) cite(r *report, e *Experience, c Credit) {
 	t.put(t.raterKey(juror), rater)
 	var jury Jury
 	if !t.get(t.juryKey(e.ID), &jury) || !jury.Sits(juror) || c.Version != e.Version || !judged(e.Status) {
-		return
+		return false
 	}
 	var acc federation.Accumulator
 	t.get(t.accKey(e, juror), &acc)
@@ -350,6 +351,7 @@ func (t *txn) cite(r *report, e *Experience, c Credit) {
 	t.experienceEvent("citation.added", e, map[string]string{"citation": c.Citation.String()})
 	before, after := t.reconsider(e, &jury)
 	r.out.Trust = append(r.out.Trust, Moved{e.ID, before, after})
+	return true
 }
 
 func judged(s federation.Status) bool {

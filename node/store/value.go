@@ -66,6 +66,9 @@ func decodeValue(data []byte, v any) error {
 	if data[0] != FormatVersion {
 		return fmt.Errorf("decode %T: format %d, this version reads %d", v, data[0], FormatVersion)
 	}
+	if decodeSums(data[1:], v) {
+		return nil
+	}
 	if err := unmarshal(data[1:], v); err != nil {
 		return fmt.Errorf("decode %T: %w", v, err)
 	}

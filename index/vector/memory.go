@@ -43,15 +43,6 @@ type spill struct {
 	size int64
 }
 
-// NewSpaceIn is NewSpace with the float32 values in a file in folder, mapped into memory, so that the system may write them
-// out: only codes, links and labels, about a third, are always in memory. The file has no name and is gone with the space
-// or the process. Where it cannot be made or extended, values stay in memory.
-func NewSpaceIn(dims int, folder string) *Space {
-	s := NewSpace(dims)
-	s.folder = folder
-	return s
-}
-
 // valuesLocked returns memory for the values of one more arena.
 func (s *Space) valuesLocked() []float32 {
 	n := arenaRows * s.dims

@@ -13,7 +13,7 @@ import (
 func TestLargeSpaces(t *testing.T) {
 	const dims, n = 16, (heapArenas + 2) * arenaRows
 	folder := t.TempDir()
-	spaces := []*Space{NewSpace(dims), NewSpaceIn(dims, folder), NewSpaceIn(dims, filepath.Join(folder, "missing"))}
+	spaces := []*Space{NewSpace(dims), NewSpaceWith(Options{Dims: dims, Folder: folder}), NewSpaceWith(Options{Dims: dims, Folder: filepath.Join(folder, "missing")})}
 	r := rand.New(rand.NewPCG(1, 3))
 	for i := range n {
 		v := randomUnit(r, dims)

@@ -72,9 +72,26 @@ type label struct {
 	pending bool // in the tail
 }
 
-// NewSpace returns an empty space of vectors with dims values.
-func NewSpace(dims int) *Space {
-	return &Space{dims: dims, minGraph: graphRows, walkCost: walkCost, walkPart: walkPart, stop: make(chan struct{})}
+// Options configure a space. Dims is needed.
+type Options struct {
+	Dims int // values of a vector
+	// Folder is where the float32 values of large spaces lie, in a file without a name that is mapped into memory, so that the
+	// system may write them out; codes, links and labels, about a third, are always in memory. The file is gone with the
+	// space or the process. Empty, or where a file cannot be made or extended: in memory.
+	Folder string
+	// GraphRows is the number of rows from which there is a graph. 0: 32,768.
+	GraphRows int
+}
+
+// NewSpace returns an empty space of vectors with dims values, held in memory.
+func NewSpace(dims int) *Space { return NewSpaceWith(Options{Dims: dims}) }
+
+// NewSpaceWith returns an empty space.
+func NewSpaceWith(o Options) *Space {
+	if o.GraphRows <= 0 {
+		o.GraphRows = graphRows
+	}
+	return &Space{dims: o.Dims, folder: o.Folder, minGraph: o.GraphRows, walkCost: walkCost, walkPart: walkPart, stop: make(chan struct{})}
 }
 
 // Dims returns the number of values of a vector.
@@ -191,7 +208,7 @@ type Stats struct {
 	Tail  int   // with a graph: rows that are only scanned
 	Dead  int   // removed rows whose place is not free yet
 	Bytes int64 // memory of values, codes, labels and links, without what is mapped
-	// Mapped is the size of the file of values that is mapped into memory; see NewSpaceIn.
+	// Mapped is the size of the file of values that is mapped into memory; see Options.Folder.
 	Mapped int64
 }
 

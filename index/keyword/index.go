@@ -38,10 +38,13 @@ type Index struct {
 }
 
 // postings are the documents of a term, by number, with the weighted count of the term in each.
+// top and short bound what the term can add to a score: no count is above the one, no length below the other.
 type postings struct {
 	term  string
 	docs  []uint32
 	count []float32
+	top   float32
+	short float32
 }
 
 // document is the forward list of one document: its terms and counts, by term.
@@ -106,7 +109,7 @@ func (x *Index) PutTerms(doc uint32, terms Terms) {
 	d := document{terms: make([]uint32, len(entries)), count: make([]float32, len(entries)), live: true}
 	for i, e := range entries {
 		d.terms[i], d.count[i] = e.term, e.count
-		x.postings[e.term].insert(doc, e.count)
+		x.postings[e.term].insert(doc, e.count, float32(terms.length))
 	}
 	x.docs[doc], x.lengths[doc] = d, float32(terms.length)
 	x.live++
@@ -159,7 +162,11 @@ func (x *Index) termLocked(term string) uint32 {
 	return t
 }
 
-func (p *postings) insert(doc uint32, count float32) {
+func (p *postings) insert(doc uint32, count, length float32) {
+	if len(p.docs) == 0 {
+		p.top, p.short = count, length
+	}
+	p.top, p.short = max(p.top, count), min(p.short, length)
 	i, _ := slices.BinarySearch(p.docs, doc)
 	p.docs = slices.Insert(p.docs, i, doc)
 	p.count = slices.Insert(p.count, i, count)

@@ -35,10 +35,8 @@ func (q Query) Empty() bool { return len(q.terms) == 0 }
 type weighted struct {
 	term uint32
 	idf  float64 // ln(1 + (N - n + .5)/(n + .5)), which is greater than 0
+	most float64 // what the term adds to a score at most
 }
-
-// bound is more than the term can add to a score.
-func (w weighted) bound() float64 { return w.idf * (k1 + 1) }
 
 // accumulator holds the sums of one search by document number.
 type accumulator struct {
@@ -87,21 +85,21 @@ func (x *Index) Scores(q Query, docs []uint32) []float64 {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	terms, out := x.resolveLocked(q), make([]float64, len(docs))
-	mean := x.length / float64(x.live)
+	inverse := x.inverseLocked()
 	for i, doc := range docs {
 		if int(doc) < len(x.docs) && x.docs[doc].live {
-			out[i] = x.finishLocked(0, terms, doc, mean)
+			out[i] = x.finishLocked(0, terms, doc, inverse)
 		}
 	}
 	return out
 }
 
 // finishLocked adds what terms give to the score of a document.
-func (x *Index) finishLocked(sum float64, terms []weighted, doc uint32, mean float64) float64 {
+func (x *Index) finishLocked(sum float64, terms []weighted, doc uint32, inverse float64) float64 {
 	d := &x.docs[doc]
 	for _, w := range terms {
 		if i, ok := slices.BinarySearch(d.terms, w.term); ok {
-			sum += part(w.idf, d.count[i], x.lengths[doc], mean)
+			sum += part(w.idf, d.count[i], x.lengths[doc], inverse)
 		}
 	}
 	return sum
@@ -109,11 +107,12 @@ func (x *Index) finishLocked(sum float64, terms []weighted, doc uint32, mean flo
 
 // resolveLocked returns the terms of a query that the index has, the rarest first. It is the order in which scores are summed.
 func (x *Index) resolveLocked(q Query) []weighted {
-	out := make([]weighted, 0, len(q.terms))
+	out, inverse := make([]weighted, 0, len(q.terms)), x.inverseLocked()
 	for _, term := range q.terms {
 		if t, ok := x.terms[term]; ok {
 			n := float64(len(x.postings[t].docs))
-			out = append(out, weighted{t, math.Log(1 + (float64(x.live)-n+.5)/(n+.5))})
+			idf := math.Log(1 + (float64(x.live)-n+.5)/(n+.5))
+			out = append(out, weighted{t, idf, (1 + 1e-9) * part(idf, x.postings[t].top, x.postings[t].short, inverse)})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b weighted) int {
@@ -132,38 +131,53 @@ func (x *Index) resolveLocked(q Query) []weighted {
 // last, frequent terms when these alone cannot lift a document to the k-th place: only documents seen before can still win
 // (MaxScore, Turtle and Flood 1995), and their counts are in the forward lists.
 func (x *Index) sumLocked(acc *accumulator, terms []weighted, k int, stop bool) {
-	mean := x.length / float64(x.live)
+	inverse := x.inverseLocked()
 	left := 0.
 	for _, w := range terms {
-		left += w.bound()
+		left += w.most
 	}
 	for i, w := range terms {
 		p := &x.postings[w.term]
 		if stop && len(acc.touched) >= k && len(p.docs) > len(acc.touched)/4 {
 			if place := acc.place(k); left < place {
-				x.finishAllLocked(acc, terms[i:], place-left*(1+1e-9), mean)
+				x.finishAllLocked(acc, terms[i:], place-left*(1+1e-9), inverse)
 				return
 			}
 		}
-		for j, doc := range p.docs {
-			if acc.sum[doc] == 0 {
-				acc.touched = append(acc.touched, doc)
-			}
-			acc.sum[doc] += part(w.idf, p.count[j], x.lengths[doc], mean)
-		}
-		left -= w.bound()
+		x.addLocked(acc, w.idf, p, inverse)
+		left -= w.most
 	}
 }
 
+// addLocked adds what a term gives to the sums of its documents.
+func (x *Index) addLocked(acc *accumulator, idf float64, p *postings, inverse float64) {
+	sums, lengths, counts := acc.sum, x.lengths[:len(x.docs)], p.count[:len(p.docs)]
+	touched := slices.Grow(acc.touched, len(p.docs))
+	n := len(touched)
+	touched = touched[:n+len(p.docs)]
+	for j, doc := range p.docs {
+		sum := sums[doc]
+		touched[n] = doc
+		if sum == 0 {
+			n++
+		}
+		sums[doc] = sum + part(idf, counts[j], lengths[doc], inverse)
+	}
+	acc.touched = touched[:n]
+}
+
+// inverseLocked is 1 over the mean length of a document.
+func (x *Index) inverseLocked() float64 { return float64(x.live) / x.length }
+
 // finishAllLocked completes the sums of the documents that have at least bar and forgets the others.
-func (x *Index) finishAllLocked(acc *accumulator, terms []weighted, bar, mean float64) {
+func (x *Index) finishAllLocked(acc *accumulator, terms []weighted, bar, inverse float64) {
 	kept := acc.touched[:0]
 	for _, doc := range acc.touched {
 		if acc.sum[doc] < bar {
 			acc.sum[doc] = 0
 			continue
 		}
-		acc.sum[doc] = x.finishLocked(acc.sum[doc], terms, doc, mean)
+		acc.sum[doc] = x.finishLocked(acc.sum[doc], terms, doc, inverse)
 		kept = append(kept, doc)
 	}
 	acc.touched = kept
@@ -204,10 +218,10 @@ func sinkLeast(h []float64) {
 	}
 }
 
-// part is what one term adds to the BM25 score of a document.
-func part(idf float64, count, length float32, mean float64) float64 {
+// part is what one term adds to the BM25 score of a document; inverse is 1 over the mean length.
+func part(idf float64, count, length float32, inverse float64) float64 {
 	c := float64(count)
-	return idf * (c * (k1 + 1) / (c + k1*(1-b+b*float64(length)/mean)))
+	return float64(idf*(k1+1)) * c / (c + float64(k1*(1-b)) + float64(float64(length)*float64(float64(k1*b)*inverse)))
 }
 
 func (x *Index) borrow() *accumulator {

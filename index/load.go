@@ -8,6 +8,8 @@ import (
 	"io"
 	"math"
 	"os"
+	"path/filepath"
+	"sync"
 
 	"github.com/fxamacker/cbor/v2"
 
@@ -17,6 +19,10 @@ import (
 // Load reads a pool that Save wrote. decode turns the bytes of a Meta back. It returns ErrFile when anything in the file is
 // damaged or missing: nothing of it is used then. Links that do not fit only cost a new build of the graph.
 func Load(r io.Reader, decode func(meta []byte) (any, error)) (*Pool, Info, error) {
+	return load(r, NewPool(), decode)
+}
+
+func load(r io.Reader, into *Pool, decode func(meta []byte) (any, error)) (*Pool, Info, error) {
 	var head [len(fileMagic) + 4]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
 		return nil, Info{}, fmt.Errorf("%w: %w", ErrFile, err)
@@ -27,7 +33,7 @@ func Load(r io.Reader, decode func(meta []byte) (any, error)) (*Pool, Info, erro
 	if v := binary.LittleEndian.Uint32(head[len(fileMagic):]); v != fileVersion {
 		return nil, Info{}, fmt.Errorf("%w: version %d, want %d", ErrFile, v, fileVersion)
 	}
-	l := loader{pool: NewPool(), decode: decode, links: map[string][]byte{}}
+	l := loader{pool: into, decode: decode, links: map[string][]byte{}}
 	l.pool.hold = true
 	if err := l.sections(r); err != nil {
 		return nil, Info{}, err
@@ -36,14 +42,14 @@ func Load(r io.Reader, decode func(meta []byte) (any, error)) (*Pool, Info, erro
 	return l.pool, l.info, nil
 }
 
-// LoadFile is Load from a file.
+// LoadFile is Load from a file. The values of large spaces are mapped from files in the same folder; see NewPoolIn.
 func LoadFile(path string, decode func(meta []byte) (any, error)) (*Pool, Info, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, Info{}, fmt.Errorf("load pool: %w", err)
 	}
 	defer f.Close()
-	return Load(bufio.NewReaderSize(f, 1<<20), decode)
+	return load(bufio.NewReaderSize(f, 1<<20), NewPoolIn(filepath.Dir(path)), decode)
 }
 
 type loader struct {
@@ -54,28 +60,63 @@ type loader struct {
 	count  int // documents read; one that was put again while the file was written is there twice
 }
 
+// section is one section of a file, its documents already decoded, or why there is none.
+type section struct {
+	kind    uint32
+	payload []byte
+	docs    []storedDoc
+	err     error
+}
+
+// read sends the sections of a file to out, the last with an error or of kind sectionEnd. Sums are checked and documents decoded
+// here, beside the building of the index.
+func (l *loader) read(r io.Reader, out chan<- section, stop <-chan struct{}) {
+	for {
+		var s section
+		s.kind, s.payload, s.err = readSection(r)
+		if s.err == nil && s.kind == sectionDocs {
+			s.err = unmarshal(s.payload, &s.docs)
+			s.payload = nil
+		}
+		select {
+		case out <- s:
+		case <-stop:
+			return
+		}
+		if s.err != nil || s.kind == sectionEnd {
+			return
+		}
+	}
+}
+
 // sections reads to the end section, behind which there must be nothing.
 func (l *loader) sections(r io.Reader) error {
+	in, stop := make(chan section, 4), make(chan struct{})
+	var reader sync.WaitGroup
+	defer reader.Wait()
+	defer close(stop)
+	reader.Go(func() { l.read(r, in, stop) })
 	for n := 0; ; n++ {
-		kind, payload, err := readSection(r)
+		s := <-in
+		err := s.err
 		if err != nil {
 			return err
 		}
-		if (n == 0) != (kind == sectionHeader) {
-			return fmt.Errorf("%w: section %d at place %d", ErrFile, kind, n)
+		if (n == 0) != (s.kind == sectionHeader) {
+			return fmt.Errorf("%w: section %d at place %d", ErrFile, s.kind, n)
 		}
-		switch kind {
+		switch s.kind {
 		case sectionHeader:
-			err = unmarshal(payload, &l.info)
+			err = unmarshal(s.payload, &l.info)
 		case sectionDocs:
-			err = l.docs(payload)
+			err = l.docs(s.docs)
 		case sectionLinks:
-			embedder, links, _ := bytes.Cut(payload, []byte{0})
+			embedder, links, _ := bytes.Cut(s.payload, []byte{0})
 			l.links[string(embedder)] = links
 		case sectionEnd:
-			return l.end(r, payload)
+			return l.end(r, s.payload)
 		default:
-			err = fmt.Errorf("%w: unknown section %d", ErrFile, kind)
+			err = fmt.Errorf("%w: unknown section %d", ErrFile, s.kind)
 		}
 		if err != nil {
 			return err
@@ -97,11 +138,7 @@ func (l *loader) end(r io.Reader, payload []byte) error {
 	return nil
 }
 
-func (l *loader) docs(payload []byte) error {
-	var batch []storedDoc
-	if err := unmarshal(payload, &batch); err != nil {
-		return err
-	}
+func (l *loader) docs(batch []storedDoc) error {
 	l.count += len(batch)
 	for _, s := range batch {
 		d := Doc{ID: s.ID, Fields: s.Fields, Vectors: make([]embed.Vector, len(s.Vectors))}

@@ -23,7 +23,8 @@ type Pool struct {
 	docs   []record // by document number
 	free   []uint32 // numbers to be used again
 	spaces map[string]*vector.Space
-	hold   bool // new spaces build no graph until the pool is loaded
+	hold   bool   // new spaces build no graph until the pool is loaded
+	folder string // for the values of large spaces; empty: in memory
 }
 
 // record is a document as the pool keeps it: the vectors are rows of the spaces.
@@ -48,6 +49,14 @@ func NewPool() *Pool {
 		byID:     map[string]uint32{},
 		spaces:   map[string]*vector.Space{},
 	}
+}
+
+// NewPoolIn is NewPool with the float32 values of large spaces in files without names in folder, mapped into memory; see
+// vector.Options. They are gone with the pool or the process: a pool is kept by SaveFile.
+func NewPoolIn(folder string) *Pool {
+	p := NewPool()
+	p.folder = folder
+	return p
 }
 
 // Put adds a document and replaces the one with the same id. On error the pool is as before.
@@ -154,7 +163,7 @@ func (p *Pool) numberLocked() uint32 {
 func (p *Pool) spaceLocked(v embed.Vector) *vector.Space {
 	s := p.spaces[v.Embedder]
 	if s == nil {
-		s = vector.NewSpace(len(v.Values))
+		s = vector.NewSpaceWith(vector.Options{Dims: len(v.Values), Folder: p.folder})
 		if p.hold {
 			s.Hold()
 		}

@@ -64,3 +64,10 @@ func (p *Pool) allSpaces() []*vector.Space {
 	}
 	return out
 }
+
+// Wait returns when no graph is being built.
+func (p *Pool) Wait() {
+	for _, s := range p.allSpaces() {
+		s.Wait()
+	}
+}

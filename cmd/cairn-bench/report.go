@@ -138,6 +138,7 @@ type listed struct {
 var benches = []listed{
 	{"api", "REST calls of one client on a one-node site on loopback, and an import", apiRows},
 	{"cluster", "a site of three processes on loopback against etcd, the log store and snapshots against the usual ones of raft", clusterRows},
+	{"index", "searches, filters, building, memory, encoders and keywords beside other libraries, one thread, equal recall", indexRows},
 	{"eval retrieval", "quality of search on labelled data", retrievalRows},
 	{"eval experience", "the way from recorded attempts to recalled experiences, by rules", experienceRows},
 	{"eval screen", "what the screener finds, how far poisoned texts get, and what a citation costs", screenRows},

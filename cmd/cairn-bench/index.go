@@ -1,0 +1,57 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"cairn/cmd/cairn-bench/indexbench"
+)
+
+type indexCmd struct {
+	Peers string `help:"Folder that peers/index.sh has filled; by default where it does by itself." env:"CAIRN_PEERS" placeholder:"DIR"`
+	Rows  string `help:"Measure only the rows whose name contains TEXT." placeholder:"TEXT"`
+}
+
+// indexRows are the rows of `cairn-bench index`.
+var indexRows = func() []rowSpec {
+	var out []rowSpec
+	for _, x := range indexbench.Rows() {
+		s := figure(x.Name, x.Unit, x.What)
+		if x.Op != "" {
+			s.Bar, s.Op = &x.Bar, &x.Op
+		}
+		out = append(out, s)
+	}
+	return out
+}()
+
+// Run measures the index beside other libraries.
+func (c indexCmd) Run(a *app) error {
+	if c.Peers == "" {
+		c.Peers = filepath.Join(os.TempDir(), "cairn-peers")
+	}
+	r := newReport("index", a.options, indexRows)
+	rows, notes, err := indexbench.Run(a.ctx, indexbench.Options{
+		Peers: c.Peers, Rows: c.Rows, Quick: a.options.Quick, Seed: a.options.Seed,
+		Progress: func(text string) { fmt.Fprintln(a.stderr, "cairn-bench: index:", text) },
+	})
+	if err != nil {
+		return err
+	}
+	var errs, open []error
+	for _, x := range rows {
+		switch {
+		case x.NotRun == "":
+			errs = append(errs, r.addInterval(x.Name, x.Value, x.Low, x.High))
+		case strings.Contains(x.Name, c.Rows):
+			r.note("%s: not run: %s", x.Name, x.NotRun)
+			if !x.OK() && !a.options.Quick {
+				open = append(open, fmt.Errorf("%s was not run and its bar stays open", x.Name))
+			}
+		}
+	}
+	return errors.Join(r.finishNoted(a, notes, errors.Join(errs...)), errors.Join(open...))
+}

@@ -27,17 +27,18 @@ func decodeSums(data []byte, v any) bool {
 	return true
 }
 
-// readSums reads a CBOR map (RFC 8949 section 3) with keys 1 to 4 and integers; keys that are left out are 0.
+// readSums reads a CBOR map (RFC 8949 section 3) with keys 1 to 4 in order and integers; keys that are left out are 0.
 func readSums(data []byte, sums *[4]int64) bool {
 	const emptyMap, small = 0xa0, 24
 	if len(data) == 0 || data[0] < emptyMap || data[0] > emptyMap+byte(len(sums)) {
 		return false
 	}
-	pairs := data[0] - emptyMap
+	pairs, last := data[0]-emptyMap, byte(0)
 	for data = data[1:]; pairs > 0; pairs-- {
-		if len(data) < 2 || data[0] < 1 || int(data[0]) > len(sums) {
+		if len(data) < 2 || data[0] <= last || int(data[0]) > len(sums) {
 			return false
 		}
+		last = data[0]
 		at, negative := data[0]-1, data[1]>>5 == 1
 		if data[1]>>5 > 1 {
 			return false

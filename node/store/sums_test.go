@@ -37,6 +37,7 @@ func TestSumsAreReadAsTheyAreWritten(t *testing.T) {
 func FuzzSums(f *testing.F) {
 	f.Add([]byte{0xa2, 1, 0x18, 30, 2, 0x20})
 	f.Add([]byte{0xa1, 4, 0x1b, 0xff, 0, 0, 0, 0, 0, 0, 0})
+	f.Add([]byte{0xa2, 1, 0x38, 0x30, 1, 0x30})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var fast, slow federation.Accumulator
 		if decodeSums(data, &fast) && (unmarshal(data, &slow) != nil || fast != slow) {

@@ -282,7 +282,7 @@ func TestNoQuorum(t *testing.T) {
 
 func TestTransferLeadership(t *testing.T) {
 	c := newCluster(t, 3, nil)
-	for range 4 {
+	for range envInt("CAIRN_TRANSFER_ROUNDS", 4) {
 		from, to := c.leader(), c.follower()
 		asked := c.nodes[(from+1)%3] // any node may be asked
 		if err := asked.TransferLeadership(testContext(t), c.nodes[to].NodeID()); err != nil {

@@ -13,6 +13,7 @@ type diskWatch struct {
 	dir     string
 	percent int
 	used    atomic.Uint64 // float64 bits of the used share
+	left    atomic.Uint64 // bytes available
 }
 
 // look reads the filling. A file system that cannot tell counts as empty:
@@ -21,8 +22,10 @@ func (d *diskWatch) look() {
 	usage, err := d.fs.GetDiskUsage(d.dir)
 	if err != nil || usage.TotalBytes == 0 {
 		d.used.Store(0)
+		d.left.Store(0)
 		return
 	}
+	d.left.Store(usage.AvailBytes)
 	// What root keeps for itself is not available to us, so it counts as used.
 	d.used.Store(math.Float64bits(1 - float64(usage.AvailBytes)/float64(usage.TotalBytes)))
 }

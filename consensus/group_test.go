@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -363,13 +364,25 @@ func TestCollectors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	values := map[string]float64{}
 	for _, f := range families {
-		if f.GetName() == "cairn_raft_leader" && f.GetMetric()[0].GetGauge().GetValue() != 1 {
-			t.Error("cairn_raft_leader is not 1 on the leader")
+		m := f.GetMetric()[0]
+		values[strings.TrimPrefix(f.GetName(), "cairn_raft_")] = m.GetGauge().GetValue() + m.GetCounter().GetValue() + float64(m.GetHistogram().GetSampleCount())
+	}
+	for _, name := range []string{ // what has a value on a leader that has written
+		"commit_seconds", "sync_seconds", "apply_seconds", "append_entries", "apply_entries", "leader_changes_total", "leader", "log_disk_bytes",
+	} {
+		if values[name] <= 0 {
+			t.Errorf("%s is %v", name, values[name])
 		}
 	}
-	if len(families) < 15 {
-		t.Errorf("families: got %d", len(families))
+	for _, name := range []string{
+		"oldest_entry_age_seconds", "restores_total", "restarts_total", "state_mismatch_total", "apply_halted", "apply_lag", "disk_used_ratio", "disk_free_bytes",
+		"log_l0_files", "log_compaction_debt_bytes",
+	} {
+		if _, ok := values[name]; !ok {
+			t.Errorf("%s is missing", name)
+		}
 	}
 	n.close()
 	if _, err := registry.Gather(); err != nil {

@@ -62,6 +62,14 @@ func (g *Group) announceOnce() time.Duration {
 	ctx, cancel := context.WithTimeout(context.Background(), g.cfg.PeerTimeout)
 	defer cancel()
 	defer g.stopContext(cancel)()
+	if g.IsLeader() {
+		// It moved and was elected before anybody wrote its address down; there
+		// is no other leader to ask.
+		if err := g.admit(ctx, joinRequest{ID: g.id, Address: g.PeerAddr()}); err != nil {
+			g.log.Debug("write down the own address", "error", err)
+		}
+		return g.cfg.HeartbeatTimeout
+	}
 	found, joined := g.askAround(ctx)
 	if !joined {
 		g.formSite(found)

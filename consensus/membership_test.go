@@ -112,6 +112,29 @@ func TestNodeMovesToAnotherAddress(t *testing.T) {
 	c.equalStates()
 }
 
+// TestMovedLeaderWritesItsAddressDown: a leader that the configuration knows at
+// an old address has nobody to ask for the change.
+func TestMovedLeaderWritesItsAddressDown(t *testing.T) {
+	c := newCluster(t, 3, nil)
+	n := c.nodes[c.leader()]
+	term := n.Status().Term
+	if err := n.inst.Load().raft.AddVoter(raft.ServerID(n.NodeID()), "127.0.0.1:1", 0, 0).Error(); err != nil {
+		t.Fatal(err)
+	}
+	c.eventually("the present address in the configuration", func() bool {
+		for _, m := range n.Status().Nodes {
+			if m.ID == n.NodeID() {
+				return m.Address == n.PeerAddr()
+			}
+		}
+		return false
+	})
+	if now := n.Status().Term; now != term {
+		t.Errorf("it took another election, of term %d after %d", now, term)
+	}
+	c.equalStates()
+}
+
 // TestWipedNodeDoesNotSpeakForTheOldOne keeps a wiped node from being admitted
 // and checks that the leader's entries for the old id do not reach it.
 func TestWipedNodeDoesNotSpeakForTheOldOne(t *testing.T) {

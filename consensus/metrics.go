@@ -76,6 +76,7 @@ func (g *Group) Collectors() []prometheus.Collector {
 			return float64(s.Commit - min(s.Commit, s.Applied))
 		}),
 		gauge("disk_used_ratio", "Used share of the disk that holds the log, 0 to 1.", g.disk.usedRatio),
+		gauge("disk_free_bytes", "Bytes that are left on the disk that holds the log.", func() float64 { return float64(g.disk.left.Load()) }),
 		gauge("oldest_entry_age_seconds", "Age of the oldest entry in the log; a follower away for longer needs files.", g.store.oldestAge),
 		gauge("log_l0_files", "Files in level 0 of the log database.", func() float64 {
 			return g.store.database(func(m *pebble.Metrics) float64 { return float64(m.Levels[0].TablesCount) })

@@ -131,10 +131,10 @@ func (n *testNode) serveLine(line string) string {
 			return "error " + err.Error()
 		}
 		return fmt.Sprintf("ok %d %d", runtime.NumGoroutine(), len(files))
-	case "ready": // a voter that has what the site had committed
+	case "ready": // a voter at its present address that has what the site had committed
 		ready := n.Barrier(ctx) == nil && votersOf(n) == 3
 		for _, m := range n.Status().Nodes {
-			ready = ready && (m.ID != n.NodeID() || m.Role != RoleNonvoter)
+			ready = ready && (m.ID != n.NodeID() || m.Role != RoleNonvoter && m.Address == n.PeerAddr())
 		}
 		return fmt.Sprintf("ok %v", ready && len(n.Status().Nodes) == 3)
 	case "position":

@@ -13,6 +13,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -267,19 +268,44 @@ func (a *archiveReader) extract(fs vfs.FS, dir string) (err error) {
 			err = errors.Join(err, fs.RemoveAll(dir))
 		}
 	}()
+	var syncs syncs
 	err = a.each(func(f ManifestFile, r io.Reader) error {
 		out, err := fs.Create(fs.PathJoin(dir, f.Name), vfs.WriteCategoryUnspecified)
 		if err != nil {
 			return err
 		}
-		_, err = io.Copy(out, r)
-		if err == nil {
-			err = out.Sync()
+		if _, err = io.Copy(out, r); err != nil {
+			return errors.Join(err, out.Close())
 		}
-		return errors.Join(err, out.Close())
+		syncs.start(out)
+		return nil
 	})
-	if err != nil {
+	if err = errors.Join(err, syncs.wait()); err != nil {
 		return err
 	}
 	return syncDir(fs, dir)
+}
+
+// syncs brings files to disk while the next ones are written.
+type syncs struct {
+	running sync.WaitGroup
+	mu      sync.Mutex
+	errs    []error
+}
+
+// start syncs and closes f in the background.
+func (s *syncs) start(f vfs.File) {
+	s.running.Go(func() {
+		if err := errors.Join(f.Sync(), f.Close()); err != nil {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.errs = append(s.errs, err)
+		}
+	})
+}
+
+// wait returns when every file is on disk, with what went wrong.
+func (s *syncs) wait() error {
+	s.running.Wait()
+	return errors.Join(s.errs...)
 }

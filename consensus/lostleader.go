@@ -54,8 +54,8 @@ func (g *Group) succeedLost(ctx context.Context, id string, since time.Time) {
 	if turn < 0 {
 		return
 	}
-	step := g.cfg.HeartbeatTimeout / 5 // twice raft's pause between heartbeats at least
-	if !g.pauseFor(step * time.Duration(1+turn)) {
+	// After its lease a leader that lost its voters has stepped down.
+	if !g.pauseFor(g.cfg.LeaseTimeout + time.Duration(turn)*g.cfg.HeartbeatTimeout/5) {
 		return
 	}
 	if g.turnAfter(in, id) < 0 || in.raft.LastContact().After(since) || g.run.haltReason() != nil || !g.refuses(ctx, in, id) {

@@ -8,12 +8,31 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Set implements raft.StableStore. It returns after a sync.
+// lastVoteTermKey is the first of the two values that raft stores for a vote.
+const lastVoteTermKey = "LastVoteTerm"
+
+// Set implements raft.StableStore. It returns after a sync, but for the term of
+// a vote: raft stores the candidate right after it and counts the vote only
+// then, and the database's log makes both durable with that one sync.
 func (s *logStore) Set(key, value []byte) error {
-	if err := s.write(stableKey(key), value); err != nil {
+	write := s.write
+	if string(key) == lastVoteTermKey {
+		write = s.writeSoon
+	}
+	if err := write(stableKey(key), value); err != nil {
 		return fmt.Errorf("store %s: %w", key, err)
 	}
 	return nil
+}
+
+// writeSoon stores one value that is on disk after the next sync.
+func (s *logStore) writeSoon(key, value []byte) error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.closed {
+		return ErrClosed
+	}
+	return s.db.Set(key, value, pebble.NoSync)
 }
 
 // Get implements raft.StableStore. The text of the error for an absent key is

@@ -23,9 +23,12 @@ const (
 	mergeNearest   = 5  // neighbours that are looked at for a merge
 )
 
-// distil turns a group into experiences: lenses, gate, judge, dedupe, in this order, so that nothing is embedded that the
-// gate discards.
+// distil turns a group into experiences: reward judge, gate, lenses, judge, dedupe, in this order, so that nothing is
+// embedded that the gate discards and no model is asked about it.
 func (n *Node) distil(ctx context.Context, job store.Job) error {
+	if err := n.reward(ctx, job); err != nil {
+		return err
+	}
 	body, err := n.buildDistilled(ctx, job)
 	if err != nil {
 		return err
@@ -56,6 +59,28 @@ func (n *Node) buildDistilled(ctx context.Context, job store.Job) (*store.Distil
 		return nil, err
 	}
 	defer v.Close()
+	d, err := n.openGroup(v, ns, job)
+	if err != nil || d == nil {
+		return nil, err
+	}
+	d.route()
+	drafts, discards, err := d.drafts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, x := range discards {
+		d.discard(x.Reason, x.Detail)
+	}
+	for _, draft := range drafts {
+		if err := d.keep(ctx, draft); err != nil {
+			return nil, err
+		}
+	}
+	return &d.out, nil
+}
+
+// openGroup reads the group of a job; nil when it or its agent is gone.
+func (n *Node) openGroup(v *store.View, ns *store.Namespace, job store.Job) (*distillation, error) {
 	traj, err := v.TrajectoryOf(ns.Number, job.Owner, job.Subject)
 	if err != nil || traj == nil {
 		return nil, err
@@ -70,20 +95,7 @@ func (n *Node) buildDistilled(ctx context.Context, job store.Job) (*store.Distil
 	}
 	d := &distillation{n: n, view: v, ns: ns, traj: traj, agent: agent, attempts: attempts, routes: map[int]store.GateRow{}}
 	d.out = store.Distilled{Job: ref(job), Trajectory: traj.ID, Owner: traj.Owner, Version: traj.Version}
-	if err := d.makeGroup(); err != nil {
-		return nil, err
-	}
-	d.route()
-	drafts, discards := acquire.Distil(d.group)
-	for _, x := range discards {
-		d.discard(x.Reason, x.Detail)
-	}
-	for _, draft := range drafts {
-		if err := d.keep(ctx, draft); err != nil {
-			return nil, err
-		}
-	}
-	return &d.out, nil
+	return d, d.makeGroup()
 }
 
 func (d *distillation) discard(reason, detail string) {
@@ -226,13 +238,16 @@ func (d *distillation) keep(ctx context.Context, draft acquire.Draft) error {
 		return nil
 	}
 	vectors := d.n.vectors(ctx, &e)
-	nearest, merge := d.n.duplicate(poolKey{d.ns.Number, d.traj.Owner}, &e, vectors)
-	verdict := acquire.Judge(draft, d.group, nearest, "")
+	nearest, neighbour, merge := d.n.alike(poolKey{d.ns.Number, d.traj.Owner}, &e, vectors)
+	verdict, by, err := d.judge(ctx, draft, nearest, neighbour)
+	if err != nil {
+		return err
+	}
 	if !verdict.Admit {
 		d.discard("judge", draft.Lens+": "+verdict.Reason)
 		return nil
 	}
-	item.Experience.Judge = micro(verdict.Score)
+	item.Experience.Judge, item.Experience.Lineage.Judge = micro(verdict.Score), by
 	item.Vectors = packVectors(vectors)
 	if merge != nil {
 		item.MergeInto, item.MergeVer = merge.ID, merge.Version
@@ -329,26 +344,34 @@ func unpack(v store.Vector) embed.Vector {
 	return embed.Vector{Embedder: v.Embedder, Values: v.Values()}
 }
 
-// duplicate looks for an experience of the pool that says the same. nearest is the highest cosine of contents on the common
-// scale.
+// duplicate looks for an experience of the pool that says the same; nearest is the highest cosine of contents.
 func (n *Node) duplicate(pool poolKey, e *store.Experience, vectors []embed.Vector) (nearest float64, into *store.Experience) {
+	nearest, _, into = n.alike(pool, e, vectors)
+	return nearest, into
+}
+
+// alike is duplicate for who wants to know the neighbour too. nearest is the highest cosine of contents on the common
+// scale, neighbour the content that has it.
+func (n *Node) alike(pool poolKey, e *store.Experience, vectors []embed.Vector) (nearest float64, neighbour string, into *store.Experience) {
 	if len(vectors) != 2 {
-		return 0, nil
+		return 0, "", nil
 	}
 	profile, ok := embed.ProfileOf(vectors[1].Embedder)
 	if !ok {
-		return 0, nil
+		return 0, "", nil
 	}
 	live := func(x *store.Experience) bool {
 		return x.ID != e.ID && (!x.Shared() || x.Status == federation.StatusPromoted)
 	}
 	for _, near := range n.index.nearest(pool, vectors[1], 1, mergeNearest, live) {
-		nearest = max(nearest, profile.Common(near.Cosine))
+		if cosine := profile.Common(near.Cosine); cosine > nearest {
+			nearest, neighbour = cosine, near.exp.Content
+		}
 		if into == nil && acquire.Duplicate(side(e), side(near.exp), n.index.cosineAt(pool, near.exp.ID, 0, vectors[0]), near.Cosine, profile) {
 			into = near.exp
 		}
 	}
-	return nearest, into
+	return nearest, neighbour, into
 }
 
 func side(e *store.Experience) federation.DedupeSide {

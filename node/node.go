@@ -20,6 +20,7 @@ import (
 	"cairn/index/embed"
 	"cairn/node/api"
 	"cairn/node/gate"
+	"cairn/node/llm"
 	"cairn/node/screen"
 	"cairn/node/store"
 )
@@ -50,15 +51,15 @@ type Config struct {
 	Encoder Encoder
 	// Screener looks at text before other principals see it. Default: the built-in rules.
 	Screener screen.Screener
+	// LLM names the language models that jobs and recalls may ask; nil for none: everything then goes by rule.
+	LLM *llm.Options
 	// Logger receives the node's log. Default slog.Default.
 	Logger *slog.Logger
 }
 
-// Encoder turns text into vectors; *embed.Encoder and *embed.Remote are such.
+// Encoder turns text into vectors; *embed.Encoder is one.
 type Encoder interface {
 	Embed(ctx context.Context, text string) (embed.Vector, error)
-	// Embedders lists the ids of the vectors that it makes.
-	Embedders() []string
 }
 
 func (c *Config) ensureDefaults() {
@@ -92,7 +93,6 @@ type Node struct {
 	store     *store.Store
 	group     *consensus.Group
 	encoder   Encoder
-	embedded  *embed.Encoder // reads what the state holds of the embedded encoders, when encoder is another
 	predictor *gate.Predictor
 	index     *follower
 	// indexFiles belongs to the loop that keeps them, and to Close after it.
@@ -101,6 +101,7 @@ type Node struct {
 	streams    streams
 	registry   *prometheus.Registry
 	metrics    *metrics
+	models     models
 	adminKey   string
 
 	restoring sync.Mutex // one restore at a time through this node
@@ -132,13 +133,14 @@ func (n *Node) open(ctx context.Context) error {
 	if err := n.removeSpooled(); err != nil {
 		return err
 	}
-	var err error
-	if n.embedded, err = embed.New(embed.Options{}); err != nil {
-		return err
-	}
 	if n.encoder == nil {
-		n.encoder = n.embedded
+		encoder, err := embed.New(embed.Options{})
+		if err != nil {
+			return err
+		}
+		n.encoder = encoder
 	}
+	var err error
 	if n.store, err = store.Open(filepath.Join(n.cfg.Dir, "state"), n.log); err != nil {
 		return err
 	}
@@ -151,6 +153,9 @@ func (n *Node) open(ctx context.Context) error {
 		return err
 	}
 	n.streams.client = n.group.NodeID()
+	if err := n.openModels(); err != nil {
+		return err
+	}
 	if err := n.makeRegistry(); err != nil {
 		return err
 	}
@@ -173,6 +178,7 @@ func (n *Node) start(ctx context.Context) error {
 	n.run(func() { n.indexFiles.keep(loops, n.index) })
 	n.run(func() { n.receipts.loop(loops) })
 	n.run(func() { n.work(loops) })
+	n.run(func() { n.books(loops) })
 	n.run(func() { n.tick(loops) })
 	at, _ := n.store.Applied()
 	return n.index.wait(ctx, at)
@@ -195,6 +201,7 @@ func (n *Node) Close() error {
 			n.wg.Wait()
 			n.saveIndex()
 		}
+		n.models.client.Close()
 		if n.group != nil {
 			err = errors.Join(err, n.group.Close())
 		}

@@ -36,6 +36,8 @@ type recalling struct {
 	since int64
 	env   map[string]string
 	group [32]byte
+	parts []part
+	steps []string // written by a model for this task
 
 	unproven map[string]bool // of what is given, by id
 
@@ -58,7 +60,7 @@ func (n *Node) Recall(ctx context.Context, c api.Caller, req api.RecallRequest) 
 	if err := r.check(); err != nil {
 		return api.RecallAnswer{}, err
 	}
-	r.out.Degraded = withoutModel(req)
+	r.out.Degraded = []string{}
 	r.group = taskGroup(req.GroupKey, req.TaskType, req.Task)
 	if err := r.find(ctx); err != nil {
 		return api.RecallAnswer{}, err
@@ -68,18 +70,6 @@ func (n *Node) Recall(ctx context.Context, c api.Caller, req api.RecallRequest) 
 	}
 	n.metrics.recalls.WithLabelValues(r.req.Mode).Observe(time.Since(started).Seconds())
 	return r.out, nil
-}
-
-// withoutModel names the steps asked for that need a language model: a recall never waits for one, it says what is missing.
-func withoutModel(req api.RecallRequest) []string {
-	out := []string{}
-	if req.Rerank {
-		out = append(out, "rerank: no model")
-	}
-	if req.Rewrite {
-		out = append(out, "rewrite: no model")
-	}
-	return out
 }
 
 func (r *recalling) check() error {
@@ -166,6 +156,7 @@ func (r *recalling) find(ctx context.Context) error {
 	if err != nil {
 		r.out.Degraded = append(r.out.Degraded, "embedding: keywords only")
 	}
+	r.embedParts(ctx, vector)
 	var ordinary, shelf []recall.Candidate
 	ledger := new(probation)
 	if slices.Contains(r.req.Pools, "own") {
@@ -204,7 +195,7 @@ func (r *recalling) find(ctx context.Context) error {
 	opts.Epsilon, opts.Coin = epsilonOf(r.ns.Settings), rand.Float64()
 	ranked, omitted := rankOnce(ordinary, shelf, opts)
 	ranked, r.unproven = ledger.extra(ranked, opts)
-	r.fill(ranked, omitted)
+	r.fill(r.askModels(ctx, ranked), omitted)
 	return nil
 }
 
@@ -270,8 +261,8 @@ func agrees(conditions, env map[string]string) bool {
 
 func (r *recalling) search(ctx context.Context, key poolKey, text string, vector embed.Vector, scope func(*entryState) bool) ([]recall.Candidate, error) {
 	pool := r.n.index.pool(key)
-	hits, err := pool.Search(ctx, index.Query{
-		Text: text, Vector: vector, Others: r.n.others(ctx, key, text), Limit: r.k * wideFactor,
+	hits, err := r.searchParts(ctx, pool, index.Query{
+		Text: text, Vector: vector, Limit: r.k * wideFactor,
 		Filter: func(_ string, meta any) bool {
 			s := stateOf(meta)
 			if !scope(s) {
@@ -430,7 +421,7 @@ func (r *recalling) fill(ranked []recall.Ranked, omitted []recall.Omitted) {
 			r.out.Omitted = append(r.out.Omitted, api.Omitted{ID: o.ID, Reason: o.Reason})
 		}
 	}
-	r.out.Guidance = recall.Guidance(r.guidance(ranked))
+	r.out.Guidance = recall.GuidanceWithSteps(r.steps, r.guidance(ranked))
 	if len(ranked) == 0 {
 		r.out.WhyEmpty = recall.WhyEmpty(r.total, r.passed, r.above)
 	}

@@ -74,6 +74,11 @@ func (n *Node) idle(ctx context.Context, changed <-chan struct{}, failed bool) {
 }
 
 func (n *Node) runJobs(ctx context.Context, jobs []store.Job) {
+	keeping, done := context.WithCancel(ctx)
+	var keeper sync.WaitGroup
+	keeper.Go(func() { n.keepLeases(keeping, jobs) })
+	defer keeper.Wait()
+	defer done()
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, n.cfg.Workers)
 	for _, job := range jobs {
@@ -88,6 +93,27 @@ func (n *Node) runJobs(ctx context.Context, jobs []store.Job) {
 	wg.Wait()
 }
 
+// keepLeases renews the leases of a batch until it is done: some of its jobs wait for others, and a model takes its time.
+// What is finished by then is left alone by the state machine.
+func (n *Node) keepLeases(ctx context.Context, jobs []store.Job) {
+	timer := time.NewTicker(leaseMS / 3 * time.Millisecond)
+	defer timer.Stop()
+	body := store.RenewJobs{Lease: leaseMS}
+	for _, job := range jobs {
+		body.Jobs = append(body.Jobs, ref(job))
+	}
+	for {
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return
+		}
+		if _, err := n.propose(ctx, api.Caller{}, api.Write{}, store.KindRenewJobs, "", body); err != nil && ctx.Err() == nil {
+			n.log.WarnContext(ctx, "renew leases", "error", err)
+		}
+	}
+}
+
 // runJob does a job and sees to it that it ends: done, again, or put back with its error.
 func (n *Node) runJob(ctx context.Context, job store.Job) {
 	err := n.dispatch(ctx, job)
@@ -100,6 +126,9 @@ func (n *Node) runJob(ctx context.Context, job store.Job) {
 	} else {
 		n.log.WarnContext(ctx, "job failed", "job", job.ID.String(), "kind", job.Kind, "try", job.Tries, "error", err)
 		finish.Error, finish.RetryIn = err.Error(), retryBase<<min(job.Tries, 8)
+		if o := (*outage)(nil); errors.As(err, &o) {
+			finish.Outage, finish.RetryIn = true, max(o.after.Milliseconds(), retryBase<<min(job.Waits, 7))
+		}
 	}
 	if _, err := n.propose(ctx, api.Caller{}, api.Write{}, store.KindFinishJob, job.Namespace, finish); err != nil && ctx.Err() == nil {
 		n.log.WarnContext(ctx, "finish job", "job", job.ID.String(), "error", err)

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
@@ -68,7 +67,6 @@ func (l leakChecked) Run() int {
 //	acked FILE                             check that every write of FILE is there, once
 //	jury KEY KEY...                        jurors succeed with what is on trial until a promotion waits
 //	cursors FILE...                        print the cursors of the feed events in files
-//	[!] embedder VAR                       start an embedding service and set VAR to its URL; ! stops it
 //	last FILE                              set LAST to the cursor of the last feed event in a file
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -83,16 +81,12 @@ func TestScripts(t *testing.T) {
 			"up": cmdUp, "crash": cmdCrash, "down": cmdDown, "http": cmdHTTP, "value": cmdValue,
 			"hammer": cmdHammer, "acked": cmdAcked, "rows": cmdRows, "killing": cmdKilling, "counts": cmdCounts, "during": cmdDuring, "kept": cmdKept, "cursors": cmdCursors, "last": cmdLast,
 			"jury": cmdJury, "launch": cmdLaunch, "ready": cmdReady, "ended": cmdEnded, "spoil": cmdSpoil, "healthy": cmdHealthy,
-			"embedder": cmdEmbedder,
 		},
 	})
 }
 
 // servers are the processes of one script, by data folder.
-type servers struct {
-	running  map[string]*exec.Cmd
-	embedder *httptest.Server
-}
+type servers struct{ running map[string]*exec.Cmd }
 
 func (s *servers) killAll() {
 	for name := range s.running {

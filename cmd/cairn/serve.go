@@ -17,6 +17,7 @@ import (
 	"cairn/cmd/cairn/site"
 	"cairn/consensus"
 	"cairn/node"
+	"cairn/node/llm"
 )
 
 type serveCmd struct {
@@ -35,7 +36,6 @@ type serveCmd struct {
 	LogLevel        slog.Level    `env:"CAIRN_LOG_LEVEL" default:"info" help:"debug, info, warn or error (${env})." placeholder:"LEVEL"`
 	LogFormat       string        `env:"CAIRN_LOG_FORMAT" default:"text" enum:"text,json" help:"text or json (${env})." placeholder:"FORMAT"`
 	Grace           time.Duration `env:"CAIRN_GRACE" default:"10s" help:"How long requests under way may take at the end (${env})." placeholder:"10s"`
-	embedderFlags
 }
 
 // readyLimit is how long a node may take from its start until it is ready.
@@ -47,20 +47,19 @@ func (c serveCmd) Run(a *app) error {
 		return err
 	}
 	log := newLogger(a.stderr, c.LogLevel, c.LogFormat)
+	models, err := llm.FromEnv(os.Getenv)
+	if err != nil {
+		return usage("language model: %v", err)
+	}
 	l, err := site.Listen(site.Options{API: c.API, Hosts: c.Host, Origins: c.Origin, Logger: log, Version: version()}, c.stage())
 	if err != nil {
 		return err
 	}
 	log.Info("listening", "api", l.URL(), "status", c.stage())
-	encoder, err := c.open(a.ctx, a.globals.Data)
-	if err != nil {
-		return errors.Join(err, c.stop(a.ctx, l))
-	}
 	n, err := node.Open(a.ctx, node.Config{
-		Encoder: encoder,
-		Dir:     a.globals.Data, PeerAddr: c.Peer, PeerAdvertise: c.PeerAdvertise, BootstrapExpect: c.expect(), Join: c.Join,
+		Dir: a.globals.Data, PeerAddr: c.Peer, PeerAdvertise: c.PeerAdvertise, BootstrapExpect: c.expect(), Join: c.Join,
 		PeerTLS:      consensus.PeerFiles{CA: c.PeerCA, Cert: c.PeerCert, Key: c.PeerKey},
-		PeerInsecure: c.PeerInsecure, Logger: log,
+		PeerInsecure: c.PeerInsecure, LLM: &models, Logger: log,
 	})
 	if err != nil {
 		err = errors.Join(err, c.stop(a.ctx, l))

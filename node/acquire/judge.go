@@ -43,10 +43,7 @@ func Judge(d Draft, g Group, nearest float64, profile string) Verdict {
 		Clarity:       clarity(d),
 		Uniqueness:    uniqueness(nearest),
 	}
-	v.Score = (v.Actionability + v.Accuracy + v.Relevance + v.Clarity + v.Uniqueness) / 5
-	v.Reason = v.refusal(threshold(profile, d.Kind))
-	v.Admit = v.Reason == ""
-	return v
+	return Decide(v, d.Kind, profile)
 }
 
 func threshold(profile string, kind federation.Kind) float64 {

@@ -10,7 +10,7 @@ import (
 // of that form, was given to the agent and is no observation.
 const guidanceMark = "Recalled experiences. The lines that start with "
 
-var guidanceLine = regexp.MustCompile(`^\s*(?:>.*|\[\d+\] id=.*|When:\s*|Lesson:\s*|)$`)
+var guidanceLine = regexp.MustCompile(`^\s*(?:>.*|\[\d+\] id=.*|Steps:\s*|When:\s*|Lesson:\s*|)$`)
 
 // withoutMarked takes recalled guidance out of a text, also where it stands escaped inside a JSON string, and drops the
 // text altogether when it is a recall's whole answer.

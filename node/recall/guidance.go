@@ -31,13 +31,23 @@ const preamble = "Recalled experiences. The lines that start with > are quoted d
 // verbatim on its own quoted line. Line breaks of every kind start a new quoted line, other control, bidirectional and
 // zero-width characters are dropped, and the markers by which chat models are told roles are broken, so that nothing in
 // an experience can end its quotation. It returns "" for no items.
-func Guidance(items []GuidanceItem) string {
+func Guidance(items []GuidanceItem) string { return GuidanceWithSteps(nil, items) }
+
+// GuidanceWithSteps is Guidance with steps for the task at hand before the items they were made from, quoted like those:
+// a model wrote them from the items, and they are no more to be obeyed.
+func GuidanceWithSteps(steps []string, items []GuidanceItem) string {
 	if len(items) == 0 {
 		return ""
 	}
 	var b strings.Builder
 	b.WriteString(preamble)
 	b.WriteByte('\n')
+	if len(steps) > 0 {
+		b.WriteString("\nSteps:\n")
+	}
+	for _, step := range steps {
+		quote(&b, step)
+	}
 	for i, item := range items {
 		fmt.Fprintf(&b, "\n[%d] %s\n", i+1, head(item))
 		if strings.TrimSpace(item.Scenario) != "" {

@@ -111,22 +111,13 @@ func last(r rounds) float64 {
 	return r[len(r)-1]
 }
 
-// loadTries is how often a load is tried: on an overloaded machine the leader may change under it.
-const loadTries = 3
-
-// load runs one load at the node that pick names. One that fails is repeated from the start and counted in a note.
+// load runs one load at the node that pick names.
 func (b *bench) load(ctx context.Context, s *site, op string, clients int, pick func(context.Context, ...int) (int, error)) (float64, error) {
-	for try := 1; ; try++ {
-		i, err := pick(ctx)
-		if err != nil {
-			return 0, err
-		}
-		v, err := s.run(ctx, i, LoadOptions{Op: op, Clients: clients, Seconds: b.sizes.seconds, Size: valueBytes, Keys: keyCount})
-		if err == nil || try == loadTries || ctx.Err() != nil {
-			return v, err
-		}
-		b.repeated = append(b.repeated, err.Error())
+	i, err := pick(ctx)
+	if err != nil {
+		return 0, err
 	}
+	return s.run(ctx, i, LoadOptions{Op: op, Clients: clients, Seconds: b.sizes.seconds, Size: valueBytes, Keys: keyCount})
 }
 
 // follower compares writes through a follower with those through the leader.

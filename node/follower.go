@@ -23,8 +23,10 @@ type entry struct {
 	state   atomic.Pointer[entryState]
 	pool    poolKey
 	version int
-	vectors bool
-	saved   struct { // of one that was read from a file
+	// embedded counts the times that the vectors of this version were replaced, as in store.Experience.
+	embedded int
+	vectors  bool
+	saved    struct { // of one that was read from a file
 		id   store.ID
 		hash [32]byte
 	}
@@ -187,7 +189,7 @@ func (f *follower) look(v *store.View, c store.Change, e *store.Experience) erro
 	if known != nil && known.state.Load() == nil && known.saved.hash != e.Hash {
 		known = nil // the same number, another text: the state was set back and went on differently
 	}
-	if known != nil && known.version == e.Version && known.vectors {
+	if known != nil && known.version == e.Version && known.embedded == e.Embedded && known.vectors {
 		known.state.Store(state)
 		return nil
 	}
@@ -207,7 +209,7 @@ func (f *follower) look(v *store.View, c store.Change, e *store.Experience) erro
 
 func (f *follower) put(key poolKey, state *entryState, vectors store.Vectors) error {
 	e := state.exp
-	ent := &entry{pool: key, version: e.Version, vectors: len(vectors.Vectors) > 0}
+	ent := &entry{pool: key, version: e.Version, embedded: e.Embedded, vectors: len(vectors.Vectors) > 0}
 	ent.state.Store(state)
 	doc := index.Doc{
 		ID: e.ID.String(), Meta: ent,

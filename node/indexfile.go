@@ -28,11 +28,12 @@ const (
 
 // savedEntry is what a pool's file keeps of an entry: enough to see whether the document is still the one that stands.
 type savedEntry struct {
-	_       struct{} `cbor:",toarray"`
-	ID      []byte
-	Version int
-	Hash    []byte
-	Vectors bool
+	_        struct{} `cbor:",toarray"`
+	ID       []byte
+	Version  int
+	Embedded int
+	Hash     []byte
+	Vectors  bool
 }
 
 // indexFiles keeps the search index across restarts. Files are a cache: whatever does not fit is made from the state again.
@@ -99,7 +100,7 @@ func removeIfThere(path string) error {
 func encodeEntry(meta any) ([]byte, error) {
 	e := meta.(*entry)
 	exp := e.state.Load().exp
-	return cbor.Marshal(savedEntry{ID: exp.ID[:], Version: e.version, Hash: exp.Hash[:], Vectors: e.vectors})
+	return cbor.Marshal(savedEntry{ID: exp.ID[:], Version: e.version, Embedded: e.embedded, Hash: exp.Hash[:], Vectors: e.vectors})
 }
 
 // load reads the files of this epoch into the follower. What they hold is not served before the state confirmed it. Files
@@ -175,7 +176,7 @@ func decodeEntry(meta []byte, key poolKey) (*entry, error) {
 	if len(s.ID) != len(e.saved.id) || len(s.Hash) != len(e.saved.hash) {
 		return e, errors.New("an entry has no id")
 	}
-	e.version, e.vectors = s.Version, s.Vectors
+	e.version, e.embedded, e.vectors = s.Version, s.Embedded, s.Vectors
 	copy(e.saved.id[:], s.ID)
 	copy(e.saved.hash[:], s.Hash)
 	return e, nil

@@ -57,9 +57,11 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// Encoder turns text into vectors; *embed.Encoder is one.
+// Encoder turns text into vectors; *embed.Encoder and *embed.Remote are such.
 type Encoder interface {
 	Embed(ctx context.Context, text string) (embed.Vector, error)
+	// Embedders lists the ids of the vectors that it makes.
+	Embedders() []string
 }
 
 func (c *Config) ensureDefaults() {
@@ -93,6 +95,7 @@ type Node struct {
 	store     *store.Store
 	group     *consensus.Group
 	encoder   Encoder
+	embedded  *embed.Encoder // reads what the state holds of the embedded encoders, when encoder is another
 	predictor *gate.Predictor
 	index     *follower
 	// indexFiles belongs to the loop that keeps them, and to Close after it.
@@ -133,14 +136,13 @@ func (n *Node) open(ctx context.Context) error {
 	if err := n.removeSpooled(); err != nil {
 		return err
 	}
-	if n.encoder == nil {
-		encoder, err := embed.New(embed.Options{})
-		if err != nil {
-			return err
-		}
-		n.encoder = encoder
-	}
 	var err error
+	if n.embedded, err = embed.New(embed.Options{}); err != nil {
+		return err
+	}
+	if n.encoder == nil {
+		n.encoder = n.embedded
+	}
 	if n.store, err = store.Open(filepath.Join(n.cfg.Dir, "state"), n.log); err != nil {
 		return err
 	}

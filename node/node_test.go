@@ -25,6 +25,8 @@ type site struct {
 	dir   string
 	node  *Node
 	admin api.Caller
+	// encoder is another than the embedded one.
+	encoder Encoder
 }
 
 func newSite(t *testing.T) *site {
@@ -37,9 +39,13 @@ func newSite(t *testing.T) *site {
 
 func (s *site) start() {
 	s.t.Helper()
-	encoder, err := sharedEncoder()
-	if err != nil {
-		s.t.Fatal(err)
+	encoder := s.encoder
+	if encoder == nil {
+		shared, err := sharedEncoder()
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		encoder = shared
 	}
 	n, err := Open(context.Background(), Config{
 		Dir: s.dir, PeerAddr: "127.0.0.1:0", PeerInsecure: true, Encoder: encoder, EmbedDeadline: time.Minute,

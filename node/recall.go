@@ -262,7 +262,7 @@ func agrees(conditions, env map[string]string) bool {
 func (r *recalling) search(ctx context.Context, key poolKey, text string, vector embed.Vector, scope func(*entryState) bool) ([]recall.Candidate, error) {
 	pool := r.n.index.pool(key)
 	hits, err := r.searchParts(ctx, pool, index.Query{
-		Text: text, Vector: vector, Limit: r.k * wideFactor,
+		Text: text, Vector: vector, Others: r.n.others(ctx, key, text), Limit: r.k * wideFactor,
 		Filter: func(_ string, meta any) bool {
 			s := stateOf(meta)
 			if !scope(s) {

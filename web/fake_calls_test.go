@@ -214,6 +214,10 @@ func (f *fake) RemoveNode(_ context.Context, c api.Caller, id string) (api.Done[
 	return give[api.Done[struct{}]](f, "RemoveNode", c, id)
 }
 
+func (f *fake) Reembed(_ context.Context, c api.Caller, dryRun bool) (api.Done[api.Reembedding], error) {
+	return give[api.Done[api.Reembedding]](f, "Reembed", c, dryRun)
+}
+
 func (f *fake) TransferLeadership(_ context.Context, c api.Caller, req api.Transfer) (api.Done[api.Cluster], error) {
 	return give[api.Done[api.Cluster]](f, "TransferLeadership", c, req)
 }

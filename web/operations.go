@@ -47,6 +47,14 @@ func (s *Server) registerOperations() {
 			}
 			return s.svc.TransferLeadership(ctx, c, req)
 		})
+	write(s, route{method: http.MethodPost, path: "/v1/reembed", id: "reembed", tag: tagOperations,
+		summary: "Embed what has no vectors of the encoder in use; ?dry_run=true counts it"},
+		func(ctx context.Context, c api.Caller, in *struct {
+			WriteParams
+			DryRun bool `query:"dry_run" doc:"Only count"`
+		}, _ api.Write) (api.Done[api.Reembedding], error) {
+			return s.svc.Reembed(ctx, c, in.DryRun)
+		})
 	s.handle(http.MethodGet+" "+backupPath, routing{}, s.backup)
 	s.describe(backupOperation())
 	s.handle(http.MethodPost+" "+restorePath, routing{upload: true}, s.restore)

@@ -48,6 +48,7 @@ type root struct {
 	Cluster    clusterCmd    `cmd:"" help:"Show and change the nodes of the site; make certificates for them."`
 	Backup     backupCmd     `cmd:"" help:"Write a copy of the whole site to a file, while writes go on."`
 	Restore    restoreCmd    `cmd:"" help:"Replace the state of the whole site by a backup."`
+	Reembed    reembedCmd    `cmd:"" help:"Make the vectors anew after a change of the encoder, while the site goes on."`
 	Import     importCmd     `cmd:"" help:"Import data of other systems."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`
 	Completion completionCmd `cmd:"" help:"Print a completion script for a shell."`

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
@@ -67,6 +68,7 @@ func (l leakChecked) Run() int {
 //	acked FILE                             check that every write of FILE is there, once
 //	jury KEY KEY...                        jurors succeed with what is on trial until a promotion waits
 //	cursors FILE...                        print the cursors of the feed events in files
+//	[!] embedder VAR                       start an embedding service and set VAR to its URL; ! stops it
 //	last FILE                              set LAST to the cursor of the last feed event in a file
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -81,12 +83,16 @@ func TestScripts(t *testing.T) {
 			"up": cmdUp, "crash": cmdCrash, "down": cmdDown, "http": cmdHTTP, "value": cmdValue,
 			"hammer": cmdHammer, "acked": cmdAcked, "rows": cmdRows, "killing": cmdKilling, "counts": cmdCounts, "during": cmdDuring, "kept": cmdKept, "cursors": cmdCursors, "last": cmdLast,
 			"jury": cmdJury, "launch": cmdLaunch, "ready": cmdReady, "ended": cmdEnded, "spoil": cmdSpoil, "healthy": cmdHealthy,
+			"embedder": cmdEmbedder,
 		},
 	})
 }
 
 // servers are the processes of one script, by data folder.
-type servers struct{ running map[string]*exec.Cmd }
+type servers struct {
+	running  map[string]*exec.Cmd
+	embedder *httptest.Server
+}
 
 func (s *servers) killAll() {
 	for name := range s.running {

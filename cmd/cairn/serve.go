@@ -36,6 +36,7 @@ type serveCmd struct {
 	LogLevel        slog.Level    `env:"CAIRN_LOG_LEVEL" default:"info" help:"debug, info, warn or error (${env})." placeholder:"LEVEL"`
 	LogFormat       string        `env:"CAIRN_LOG_FORMAT" default:"text" enum:"text,json" help:"text or json (${env})." placeholder:"FORMAT"`
 	Grace           time.Duration `env:"CAIRN_GRACE" default:"10s" help:"How long requests under way may take at the end (${env})." placeholder:"10s"`
+	embedderFlags
 }
 
 // readyLimit is how long a node may take from its start until it is ready.
@@ -56,8 +57,13 @@ func (c serveCmd) Run(a *app) error {
 		return err
 	}
 	log.Info("listening", "api", l.URL(), "status", c.stage())
+	encoder, err := c.open(a.ctx, a.globals.Data)
+	if err != nil {
+		return errors.Join(err, c.stop(a.ctx, l))
+	}
 	n, err := node.Open(a.ctx, node.Config{
-		Dir: a.globals.Data, PeerAddr: c.Peer, PeerAdvertise: c.PeerAdvertise, BootstrapExpect: c.expect(), Join: c.Join,
+		Encoder: encoder,
+		Dir:     a.globals.Data, PeerAddr: c.Peer, PeerAdvertise: c.PeerAdvertise, BootstrapExpect: c.expect(), Join: c.Join,
 		PeerTLS:      consensus.PeerFiles{CA: c.PeerCA, Cert: c.PeerCert, Key: c.PeerKey},
 		PeerInsecure: c.PeerInsecure, LLM: &models, Logger: log,
 	})
@@ -148,6 +154,9 @@ func (c serveCmd) check() error {
 		if _, _, err := net.SplitHostPort(addr); err != nil {
 			return usage("%q is no HOST:PORT", addr)
 		}
+	}
+	if err := c.checkEmbedder(); err != nil {
+		return err
 	}
 	if c.BootstrapExpect < 0 || c.BootstrapExpect > 5 {
 		return usage("--bootstrap-expect must be 1..5, not %d", c.BootstrapExpect)

@@ -73,4 +73,16 @@ type Operations interface {
 	// Restore replaces the state of the whole site by the backup in r, which is checked to its end before anything
 	// changes; a dry run only checks. The epoch rises.
 	Restore(ctx context.Context, c Caller, r io.Reader, dryRun bool) (Restored, error)
+	// Reembed queues the experiences whose vectors the present encoder did not make; a dry run only counts them.
+	Reembed(ctx context.Context, c Caller, dryRun bool) (Done[Reembedding], error)
+}
+
+// Reembedding is how far the vectors are those of the encoder in use.
+type Reembedding struct {
+	Embedders   []string `json:"embedders" doc:"Embedders whose vectors the node makes"`
+	Experiences int      `json:"experiences" doc:"Experiences that take part in recalls"`
+	Stale       int      `json:"stale" doc:"Of these, how many have no vectors by these embedders"`
+	Queued      int      `json:"queued" doc:"How many this call queued"`
+	Waiting     int      `json:"waiting" doc:"Embedding jobs that are not done"`
+	Failed      int      `json:"failed" doc:"Of these, how many gave up; see GET /v1/jobs?status=dead"`
 }

@@ -44,6 +44,15 @@ func (c *Client) Backup(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
+// Reembed queues what has no vectors of the encoder in use; a dry run only counts it.
+func (c *Client) Reembed(ctx context.Context, dryRun bool) (api.Done[api.Reembedding], error) {
+	q := url.Values{}
+	if dryRun {
+		q.Set("dry_run", "true")
+	}
+	return write[api.Reembedding](ctx, c, call{method: http.MethodPost, path: path("reembed"), query: q})
+}
+
 // Restore replaces the state of the whole site by the backup in r; a dry run only checks it. It is not repeated: after an
 // error without an answer, Cluster shows by its epoch whether it was done.
 func (c *Client) Restore(ctx context.Context, r io.Reader, dryRun bool) (api.Restored, error) {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -144,20 +145,36 @@ func (s *soak) pause(least, most int) {
 }
 
 // wipe takes a node's folder away. It is done only while the others have a
-// majority and everything, as an operator would.
+// majority and everything, as an operator would. A leader that falls while it
+// takes the node in leaves it with a term and no membership; the node says so
+// in its log, and the operator wipes it again.
 func (s *soak) wipe(victim int) {
 	s.settle()
 	s.count("wipe and rejoin")
+	for !s.wipeOnce(victim) {
+		s.count("wiped again")
+	}
+	s.settle()
+}
+
+// wipeOnce reports whether the node is a member again within some seconds.
+func (s *soak) wipeOnce(victim int) bool {
 	p := s.nodes[victim]
 	p.kill()
 	for _, name := range []string{"raft", "state"} {
-		if err := os.RemoveAll(p.dir + "/" + name); err != nil {
+		if err := os.RemoveAll(filepath.Join(p.dir, name)); err != nil {
 			s.t.Fatal(err)
 		}
 	}
 	s.address(victim) // where the others are now: the node has forgotten it
 	p.start()
-	s.settle()
+	for range 10 {
+		if answer, err := p.call("ready", "-", "-", 0, time.Second); err == nil && answer == "true" {
+			return true
+		}
+		s.pause(100, 900)
+	}
+	return false
 }
 
 // move gives a node another address.

@@ -112,6 +112,7 @@ func (t *txn) admit(e *Experience, author *Agent) *Reject {
 	e.Candidate, e.Origin, e.OriginOwner, e.OriginVer, e.Unit, e.Trust = ID{}, ID{}, 0, 0, "", nil
 	e.General, e.SupersededBy, e.ExpiresAt, e.PromotedAt, e.Blocked = false, ID{}, 0, 0, ""
 	e.Prior, e.HeldBy, e.Reason, e.Pending = "", ID{}, "", ID{}
+	e.RecalledAt = 0
 	e.setActions()
 	return nil
 }

@@ -96,7 +96,8 @@ func (t *txn) addReceipt(agent *Agent, r *Receipt) {
 		t.mark(nsKey(kindGiven, t.ns.Number).id(item.ID).id(r.Recall).u32(agent.Number))
 		t.markShown(agent, r, item, e)
 		e.Recalled += federation.One
-		t.touch(e)
+		e.RecalledAt = t.now
+		t.woken(e)
 	}
 	t.put(t.receiptKey(agent.Number, r.Recall), r)
 	t.mark(key(kindReceiptTime).time(r.At + ReceiptKept).u32(t.ns.Number).u32(agent.Number).id(r.Recall))

@@ -105,6 +105,7 @@ func (t *ticking) strikeSilent() {
 		looked++
 		state.After = lastID(k)
 		t.lookAtJury(state.After)
+		t.lookAtUse(state.After)
 		return true
 	})
 	t.put(k, state)

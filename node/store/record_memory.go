@@ -155,6 +155,7 @@ type Experience struct {
 	Task         [32]byte             `cbor:"50,keyasint"`           // hash of the normalised task where the group has another name
 	Actions      [][32]byte           `cbor:"51,keyasint,omitempty"` // what it says to do: federation.LessonAction, CallAction
 	Fails        bool                 `cbor:"52,keyasint,omitempty"` // it says that this fails
+	RecalledAt   int64                `cbor:"53,keyasint,omitempty"` // last time that it was given
 	Embedded     int                  `cbor:"60,keyasint,omitempty"` // how often the vectors of this version were replaced
 }
 

@@ -82,6 +82,8 @@ type bench struct {
 	peer    string // program of the peers, empty when there is none
 	out     results
 	reasons map[string]string // beginning of a row's name to why it was not run
+	// repeated are the errors of loads that were run again.
+	repeated []string
 }
 
 // step runs part of the measurement when a row of it is wanted; its error is the reason why rows are missing.
@@ -150,13 +152,17 @@ func onDisk(dir string) error {
 }
 
 func (b *bench) notes() []string {
-	return []string{
+	notes := []string{
 		"Cairn: consensus.Group in three processes, mutual TLS off as at etcd, a key-value state on Pebble; no REST surface on either side",
 		"etcd 3.7 with its defaults over gRPC (clientv3), raft-boltdb 2.3 with its defaults; etcd also keeps the older versions of a key, Cairn's key-value state does not",
 		"a client process holds one connection to one node and runs closed loops on it; loads and reads go to the leader unless the row says follower",
 		"failover and hand-over: a write every 20 ms (5 ms for the hand-over) is tried at a node that stays, each for up to 5 s",
 		"all processes of a run share the machine and its disk; low and high are the range over the rounds",
 	}
+	for _, r := range b.repeated {
+		notes = append(notes, "a load was repeated: "+r)
+	}
+	return notes
 }
 
 // removeAll drops a folder of this run; what stays is in the temporary folder.

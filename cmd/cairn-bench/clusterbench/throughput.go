@@ -111,13 +111,22 @@ func last(r rounds) float64 {
 	return r[len(r)-1]
 }
 
-// load runs one load at the node that pick names.
+// loadTries is how often a load is tried: on an overloaded machine the leader may change under it.
+const loadTries = 3
+
+// load runs one load at the node that pick names. One that fails is repeated from the start and counted in a note.
 func (b *bench) load(ctx context.Context, s *site, op string, clients int, pick func(context.Context, ...int) (int, error)) (float64, error) {
-	i, err := pick(ctx)
-	if err != nil {
-		return 0, err
+	for try := 1; ; try++ {
+		i, err := pick(ctx)
+		if err != nil {
+			return 0, err
+		}
+		v, err := s.run(ctx, i, LoadOptions{Op: op, Clients: clients, Seconds: b.sizes.seconds, Size: valueBytes, Keys: keyCount})
+		if err == nil || try == loadTries || ctx.Err() != nil {
+			return v, err
+		}
+		b.repeated = append(b.repeated, err.Error())
 	}
-	return s.run(ctx, i, LoadOptions{Op: op, Clients: clients, Seconds: b.sizes.seconds, Size: valueBytes, Keys: keyCount})
 }
 
 // follower compares writes through a follower with those through the leader.

@@ -53,14 +53,15 @@ func newTrio(t *testing.T) *trio {
 	}
 	s.admin = caller
 	s.eventually("three healthy voters", func() bool {
-		c := s.cluster(0)
 		good := 0
-		for _, n := range c.Nodes {
-			if n.Healthy && n.Role != consensus.RoleNonvoter {
-				good++
+		for i := range s.nodes { // as each of them sees it
+			for _, n := range s.cluster(i).Nodes {
+				if n.Healthy && n.Role != consensus.RoleNonvoter {
+					good++
+				}
 			}
 		}
-		return good == 3 && c.Leader != ""
+		return good == 9
 	})
 	return s
 }

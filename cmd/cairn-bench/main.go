@@ -42,12 +42,13 @@ type root struct {
 	Help helpFlag `name:"help" short:"h" help:"Show help."`
 	options
 
-	List    listCmd    `cmd:"" help:"Name every command and its rows."`
-	API     apiCmd     `cmd:"" name:"api" help:"Latency of the REST calls on a one-node site, and import of recorded attempts."`
-	Eval    evalCmd    `cmd:"" help:"Quality on data sets."`
-	Index   indexCmd   `cmd:"" help:"The index against other libraries: vectors, keywords, encoders."`
-	Cluster clusterCmd `cmd:"" help:"A site of three against etcd, the log store and snapshots against the usual ones."`
-	Docs    helpCmd    `cmd:"" name:"help" help:"Describe the data files."`
+	List      listCmd      `cmd:"" help:"Name every command and its rows."`
+	API       apiCmd       `cmd:"" name:"api" help:"Latency of the REST calls on a one-node site, and import of recorded attempts."`
+	Eval      evalCmd      `cmd:"" help:"Quality on data sets."`
+	Index     indexCmd     `cmd:"" help:"The index against other libraries: vectors, keywords, encoders."`
+	Cluster   clusterCmd   `cmd:"" help:"A site of three against etcd, the log store and snapshots against the usual ones."`
+	Calibrate calibrateCmd `cmd:"" help:"Find the thresholds of an encoder from a fixed set of texts."`
+	Docs      helpCmd      `cmd:"" name:"help" help:"Describe the data files."`
 
 	ClusterProcess clusterProcessCmd `cmd:"" hidden:"" help:"A process of a measured site."`
 }

@@ -171,13 +171,14 @@ func (n *Node) start(ctx context.Context) error {
 	loops, stop := context.WithCancel(context.WithoutCancel(ctx))
 	n.stop = stop
 	n.index = newFollower(n.store, n.predictor, n.log)
-	n.indexFiles = &indexFiles{dir: filepath.Join(n.cfg.Dir, "index"), epoch: n.epochName, least: minFileDocs}
-	if err := n.index.rebuild(n.indexFiles); err != nil {
+	files := &indexFiles{dir: filepath.Join(n.cfg.Dir, "index"), epoch: n.epochName, least: minFileDocs}
+	if err := n.index.rebuild(files); err != nil {
 		return err
 	}
+	n.indexFiles = files // not before: what a failed start holds is not worth keeping
 	n.receipts = newBatcher(n)
 	n.run(func() { n.index.follow(loops) })
-	n.run(func() { n.indexFiles.keep(loops, n.index) })
+	n.run(func() { files.keep(loops, n.index) })
 	n.run(func() { n.receipts.loop(loops) })
 	n.run(func() { n.work(loops) })
 	n.run(func() { n.books(loops) })

@@ -31,14 +31,14 @@ var own = map[string][]string{
 	"cairn/web":             {"cairn/node", "cairn/node/", "cairn/federation", "cairn/web/"},
 }
 
-// homes says where the types of a third-party module may appear.
+// homes says where the types of a third-party module may appear. The benchmarks hold their raw forms against Cairn's own.
 var homes = map[string][]string{
-	"github.com/hashicorp/raft":         {"cairn/consensus"},
-	"github.com/cockroachdb/pebble":     {"cairn/consensus", "cairn/node/store"},
+	"github.com/hashicorp/raft":         {"cairn/consensus", "cairn/cmd/cairn-bench"},
+	"github.com/cockroachdb/pebble":     {"cairn/consensus", "cairn/node/store", "cairn/cmd/cairn-bench"},
 	"github.com/gorilla/websocket":      {"cairn/web", "cairn/federation/link"},
 	"github.com/danielgtaylor/huma":     {"cairn/web"},
 	"github.com/sashabaranov/go-openai": {"cairn/node/llm", "cairn/index/embed"},
-	"github.com/viterin/vek":            {"cairn/index"},
+	"github.com/viterin/vek":            {"cairn/index", "cairn/cmd/cairn-bench"},
 }
 
 type listed struct {

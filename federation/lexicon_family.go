@@ -34,10 +34,14 @@ var families = []family{
 		"increase|increasing|raise|widen|widened|extend|提高|增加|扩大|放宽|上调|延长",
 		"decrease|decreasing|reduce|reducing|narrow|narrowed|shrink|shorten|降低|减少|缩小|下调|缩短",
 	}},
-	{VetoOpposite, []string{"upload|uploads|uploading|uploaded|上传", "download|downloads|downloading|downloaded|下载"}},
+	{VetoOpposite, []string{"upload|uploads|uploading|uploaded|上传|传不上去|传上去", "download|downloads|downloading|downloaded|下载"}},
 	{VetoOpposite, []string{
 		"upgrade|upgrading|update|updates|updating|升级|更新", "downgrade|downgrading|roll back|rollback|降级|回滚",
 	}},
+	{VetoOpposite, []string{
+		"header|header row|heading|first line|first row|head n|表头|首行|第一行", "footer|footer row|last line|last row|tail n|表尾|末行|最后一行",
+	}},
+	{VetoOpposite, []string{"into|放入|移入|并入", "out of|移出"}},
 	{VetoOpposite, []string{"include|includes|including|包含|包括", "exclude|excludes|excluding|排除"}},
 	{VetoOpposite, []string{
 		"allow|allows|allowed|permit|permits|permitted|允许|接受",
@@ -111,6 +115,24 @@ var families = []family{
 	{VetoValues, []string{"vegetarian|吃素|素食", "vegan|纯素", "halal|清真", "kosher", "gluten free|无麸质"}},
 	{VetoValues, []string{"json", "xml", "csv", "yaml", "html", "pdf", "markdown", "excel"}},
 	{VetoValues, []string{"price|prices|价格", "delivery|shipping|配送|物流", "quality|质量", "duration|时长", "rating|ratings|评分"}},
+	{VetoValues, []string{
+		"argument|arguments|parameter|parameters|参数", "headers|request headers|请求头", "request body|payload|请求体", "query string|查询串",
+	}},
+	{VetoValues, []string{
+		"phone number|phone numbers|telephone|telephone number|电话号码|手机号", "postal code|postal codes|postcode|zip code|zip codes|邮编|邮政编码",
+		"email address|email addresses|e mail address|邮箱地址|邮箱", "street address|home address|住址|家庭地址",
+	}},
+	{VetoValues, []string{
+		"personal names|names of people|人名", "place names|names of places|地名", "company names|names of companies|公司名",
+	}},
+	{VetoValues, []string{"date|dates|date range|日期", "airport|airports|机场", "price range|价格区间|价格范围"}},
+	{VetoValues, []string{
+		"pasta|noodles|意面|面条", "salad|沙拉", "pizza|披萨", "soup|汤", "rice|米饭", "sandwich|sandwiches|三明治", "steak|牛排", "sushi|寿司",
+	}},
+	{VetoValues, []string{"coffee|咖啡", "tea|茶", "juice|果汁", "beer|啤酒", "wine|葡萄酒", "milk|牛奶"}},
+	{VetoValues, []string{"row|rows|行数据", "column|columns|列"}},
+	{VetoValues, []string{"username|user name|用户名", "password|passwords|密码", "token|tokens|令牌"}},
+	{VetoValues, []string{"father|爸爸|父亲", "mother|妈妈|母亲", "brother|兄弟|哥哥|弟弟", "sister|姐姐|妹妹|姐妹"}},
 	{VetoValues, []string{"gold|金卡", "silver|银卡", "platinum|白金卡", "bronze|铜卡"}},
 	{VetoValues, []string{"breakfast|早餐", "lunch|午餐|午饭", "dinner|晚餐|晚饭"}},
 	{VetoValues, []string{"spring|春季", "summer|夏季", "autumn|秋季", "winter|冬季"}},

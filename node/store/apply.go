@@ -70,6 +70,7 @@ var handlers = map[Kind]handler{
 	KindTick:              handle(applyTick),
 	KindRenewJobs:         handle(applyRenewJobs),
 	KindSpend:             handle(applySpend),
+	KindUndoMerge:         handle(applyUndoMerge),
 }
 
 // siteWide are the commands that belong to no namespace.
@@ -209,6 +210,7 @@ func (t *txn) run(h handler) (Result, error) {
 	if t.ns != nil && t.nsDirty {
 		t.put(key(kindNamespace).str(t.ns.ID), t.ns)
 	}
+	t.flushSeries()
 	return result, t.err
 }
 

@@ -261,6 +261,7 @@ func joinLineage(into *Lineage, from Lineage) {
 // is lost and the merge can be taken back.
 func (t *txn) mergeNear(into *Experience, item *DistilledItem, said featureRecord) ID {
 	e := &item.Experience
+	t.noteDuplicate(into, e, said, e.Status)
 	e.Status, e.SupersededBy = federation.StatusSuperseded, into.ID
 	t.save(nil, e)
 	item.Vectors.Version = 1
@@ -287,6 +288,7 @@ func (t *txn) withdraw(id, by, traj ID, said featureRecord) {
 		old.Lineage.Trajectories = slices.DeleteFunc(slices.Clone(old.Lineage.Trajectories),
 			func(id ID) bool { return id == traj })
 	} else {
+		t.noteRevised(was, by)
 		old.Status, old.SupersededBy = federation.StatusSuperseded, by
 	}
 	t.save(was, old)

@@ -97,6 +97,7 @@ func (t *txn) addReceipt(agent *Agent, r *Receipt) {
 		t.markShown(agent, r, item, e)
 		e.Recalled += federation.One
 		e.RecalledAt = t.now
+		t.count("given", 1)
 		t.woken(e)
 	}
 	t.put(t.receiptKey(agent.Number, r.Recall), r)
@@ -204,6 +205,10 @@ func applyOutcome(t *txn, b *Outcome) (any, *Reject) {
 	if b.Success {
 		t.count("outcomes/success", 1)
 	}
+	if len(row.Items) > 0 {
+		t.count("outcomes/guided", 1)
+		t.count("outcomes/guided/reward", b.Reward)
+	}
 	for _, c := range b.Credits {
 		t.credit(r, c)
 	}
@@ -243,11 +248,13 @@ func (t *txn) credit(r *report, c Credit) {
 	}
 	if c.Unused || c.Credit <= 0 {
 		e.Recalled = max(0, e.Recalled-federation.One)
+		t.count("given", -1)
 		t.touch(e)
 		return
 	}
 	if r.body.Success {
 		e.Helped += federation.One
+		t.count("helped", 1)
 	}
 	if !e.Shared() {
 		t.strengthen(e, c, r.body)

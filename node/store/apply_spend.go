@@ -62,11 +62,21 @@ func applySpend(t *txn, b *Spend) (any, *Reject) {
 	}
 	for _, line := range b.Lines {
 		t.book("", line)
+		t.countSpend(line.Use)
 		if line.Agent != "" {
 			t.book(line.Agent, line)
 		}
 	}
 	return struct{}{}, nil
+}
+
+// countSpend counts for the series of the namespace.
+func (t *txn) countSpend(u LLMUse) {
+	t.count("llm/calls", u.Calls)
+	t.count("llm/tokens", u.Tokens())
+	t.count("llm/cached", u.Cached)
+	t.count("llm/failed", u.Failed)
+	t.count("llm/refused", u.Refused)
 }
 
 // book adds a line to one payer's account. A role and model beyond the bound counts under the role alone.

@@ -201,6 +201,10 @@ func (t *txn) gate(traj *Trajectory, agent *Agent, a *Attempt) {
 	square := (a.Delta() / 1000) * (a.Delta() / 1000) // micro-units of squared error
 	t.count("predictor/square", square)
 	t.count("predictor/n", 1)
+	t.count("predictor/n/"+a.ExpectedBy, 1)
+	t.count("predictor/square/"+a.ExpectedBy, square)
+	t.count("predictor/reward", a.Score)
+	t.count("predictor/reward/square", (a.Score/1000)*(a.Score/1000))
 }
 
 func (t *txn) tallyKey(taskType string) keyBuf { return nsKey(kindTally, t.ns.Number).str(taskType) }

@@ -56,6 +56,8 @@ const (
 	KindTick      Kind = 53
 	KindRenewJobs Kind = 54
 	KindSpend     Kind = 55
+
+	KindUndoMerge Kind = 60
 )
 
 // Command is one entry of the log. Exactly-once comes from (Client, Seq), which the proposing node draws, or from Idem,

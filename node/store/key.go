@@ -47,6 +47,7 @@ const (
 	kindExpiry     keyKind = 0x27 // time, ns, owner, id: gate buffer, archive
 	kindErasure    keyKind = 0x28 // ns, id -> Erasure
 	kindBuffered   keyKind = 0x29 // ns, owner, id: gate buffer in order of age
+	kindMerge      keyKind = 0x2a // ns, owner, superseded id -> Merge
 
 	kindReceipt     keyKind = 0x30 // ns, agent, recall id -> Receipt
 	kindGiven       keyKind = 0x31 // ns, experience, recall id, agent number
@@ -72,6 +73,7 @@ const (
 	kindDeltas      keyKind = 0x52 // ns, agent, task type -> gate ring
 	kindAgentTotals keyKind = 0x53 // ns, agent -> Tally
 	kindSpent       keyKind = 0x54 // ns, agent id, empty for the namespace -> Spent
+	kindSeries      keyKind = 0x55 // ns, hour since 1970 -> Hour
 
 	kindJob    keyKind = 0x60 // id -> Job
 	kindDue    keyKind = 0x61 // time, id

@@ -426,7 +426,7 @@ func TestCheckNotices(t *testing.T) {
 		}
 	}
 	// Primary records that stand alone, and what only time or a later command reads.
-	for _, kind := range []keyKind{kindMeta, kindFeed, kindChange, kindShown, kindDeltas, kindAgentTotals, kindRater, kindEvidence, kindCounter, kindReceipt, kindSweep, kindDecision, kindLedger, kindTurn} {
+	for _, kind := range []keyKind{kindMeta, kindFeed, kindChange, kindShown, kindDeltas, kindAgentTotals, kindRater, kindEvidence, kindCounter, kindReceipt, kindSweep, kindDecision, kindLedger, kindTurn, kindSeries} {
 		delete(unchecked, kind)
 	}
 	for kind := range unchecked {

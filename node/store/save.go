@@ -123,6 +123,9 @@ func (t *txn) drop(e *Experience) {
 	t.del(t.experienceKey(e.Owner, e.ID))
 	t.del(t.vectorsKey(e.Owner, e.ID))
 	t.del(nsKey(kindOwner, t.ns.Number).id(e.ID))
+	if k := mergeKey(t.ns.Number, e.Owner, e.ID); t.has(k) {
+		t.del(k)
+	}
 	for v := max(1, e.Version-maxVersionsHeld); v < e.Version; v++ {
 		t.del(t.versionKey(e.Owner, e.ID, v))
 	}

@@ -28,6 +28,7 @@ type txn struct {
 
 	events  map[uint32]uint32 // feed records of this entry so far, by namespace
 	changed map[Change]bool   // records that this entry asked indexes to look at
+	series  map[uint32]*Hour  // hours that this entry moved, by namespace
 	minted  uint64
 	err     error // first read error: the state cannot be trusted, apply halts
 }
@@ -168,7 +169,9 @@ func (t *txn) count(name string, delta int64) {
 		return
 	}
 	k := nsKey(kindCounter, t.ns.Number).str(name)
-	t.setNumber(k, t.number(k)+delta)
+	value := t.number(k) + delta
+	t.setNumber(k, value)
+	t.note(name, delta, value)
 }
 
 func (t *txn) counter(name string) int64 {

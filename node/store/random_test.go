@@ -94,6 +94,9 @@ func (w *walk) step() {
 	case n < 88:
 		e := w.some()
 		w.send(KindRestore, Target{ID: e.ID, Owner: e.Owner})
+		if e = w.some(); e.Status == federation.StatusSuperseded {
+			w.send(KindUndoMerge, UndoMerge{From: e.ID, Owner: e.Owner, By: e.Agent})
+		}
 	case n < 92:
 		w.send(KindTick, Tick{})
 	case n < 93:

@@ -34,11 +34,11 @@ type system interface {
 
 const siteNodes = 3
 
-// site is three processes of one system.
+// site is the processes of one system, three or fewer.
 type site struct {
 	system system
 	dir    string
-	procs  [siteNodes]*process
+	procs  [siteNodes]*process // nil: not of the site
 }
 
 // process is a child that is killed with its site.
@@ -71,14 +71,14 @@ func (p *process) kill() {
 	<-p.done
 }
 
-// startSite starts the three nodes on new folders under parent and waits for a leader.
-func startSite(ctx context.Context, s system, parent string) (*site, error) {
+// startSite starts the first nodes of a system on new folders under parent and waits for a leader.
+func startSite(ctx context.Context, s system, nodes int, parent string) (*site, error) {
 	dir, err := os.MkdirTemp(parent, s.name()+"-")
 	if err != nil {
 		return nil, err
 	}
 	t := &site{system: s, dir: dir}
-	for i := range t.procs {
+	for i := range nodes {
 		if err := t.start(i); err != nil {
 			t.stop()
 			return nil, err
@@ -121,7 +121,7 @@ func (t *site) leader(ctx context.Context, except ...int) (int, error) {
 	}
 	for {
 		for i := range t.procs {
-			if !skip[i] && t.system.leads(ctx, i) {
+			if t.procs[i] != nil && !skip[i] && t.system.leads(ctx, i) {
 				return i, nil
 			}
 		}

@@ -16,12 +16,12 @@ type cairnSystem struct {
 	clients []string
 }
 
-func newCairn(program string) (*cairnSystem, error) {
-	ports, err := freePorts(2 * siteNodes)
+func newCairn(program string, nodes int) (*cairnSystem, error) {
+	ports, err := freePorts(2 * nodes)
 	if err != nil {
 		return nil, err
 	}
-	return &cairnSystem{program: program, peers: ports[:siteNodes], clients: ports[siteNodes:]}, nil
+	return &cairnSystem{program: program, peers: ports[:nodes], clients: ports[nodes:]}, nil
 }
 
 func (s *cairnSystem) name() string { return "cairn" }
@@ -36,7 +36,7 @@ func (s *cairnSystem) node(dir string, i int) *exec.Cmd {
 		}
 	}
 	return exec.Command(s.program, "cluster-process", "node", "--dir", dir, "--peer", s.peers[i], "--client", s.clients[i],
-		"--join", strings.Join(others, ","), "--expect", strconv.Itoa(siteNodes))
+		"--join", strings.Join(others, ","), "--expect", strconv.Itoa(len(s.peers)))
 }
 
 func (s *cairnSystem) leads(ctx context.Context, i int) bool {

@@ -37,16 +37,16 @@ func (b *bench) sites(ctx context.Context) {
 
 // startSites starts both systems; etcd's is nil without a peer.
 func (b *bench) startSites(ctx context.Context) (cairn, etcd *site, err error) {
-	ours, err := newCairn(b.Program)
+	ours, err := newCairn(b.Program, siteNodes)
 	if err != nil {
 		return nil, nil, err
 	}
-	if cairn, err = startSite(ctx, ours, b.dir); err != nil || b.peer == "" {
+	if cairn, err = startSite(ctx, ours, siteNodes, b.dir); err != nil || b.peer == "" {
 		return cairn, nil, err
 	}
 	theirs, err := newEtcd(b.peer)
 	if err == nil {
-		etcd, err = startSite(ctx, theirs, b.dir)
+		etcd, err = startSite(ctx, theirs, siteNodes, b.dir)
 	}
 	if err != nil {
 		cairn.stop()
@@ -154,15 +154,34 @@ func (t *site) anyFollower(ctx context.Context, _ ...int) (int, error) {
 	return (leader + 1) % siteNodes, err
 }
 
-// idle reads how much CPU the nodes of an idle site take.
+// idle reads how much CPU a node takes that has nothing to do: one by itself, and the busiest of three.
 func (b *bench) idle(ctx context.Context, cairn *site) error {
+	system, err := newCairn(b.Program, 1)
+	if err != nil {
+		return err
+	}
+	alone, err := startSite(ctx, system, 1, b.dir)
+	if err != nil {
+		return err
+	}
+	defer alone.stop()
+	if err := b.idleOf(ctx, alone, "idle_cpu_core"); err != nil {
+		return err
+	}
+	return b.idleOf(ctx, cairn, "idle_cpu_core_of_three")
+}
+
+func (b *bench) idleOf(ctx context.Context, s *site, row string) error {
 	var busiest rounds
 	if err := pause(ctx, 3*time.Second); err != nil {
 		return err
 	}
 	for range b.sizes.rounds {
 		var before [siteNodes]float64
-		for i, p := range cairn.procs {
+		for i, p := range s.procs {
+			if p == nil {
+				continue
+			}
 			var err error
 			if before[i], err = cpuSeconds(p.cmd.Process.Pid); err != nil {
 				return err
@@ -173,7 +192,10 @@ func (b *bench) idle(ctx context.Context, cairn *site) error {
 			return err
 		}
 		top := 0.0
-		for i, p := range cairn.procs {
+		for i, p := range s.procs {
+			if p == nil {
+				continue
+			}
 			after, err := cpuSeconds(p.cmd.Process.Pid)
 			if err != nil {
 				return err
@@ -182,7 +204,7 @@ func (b *bench) idle(ctx context.Context, cairn *site) error {
 		}
 		busiest = append(busiest, top)
 	}
-	b.out.put("idle_cpu_core", busiest, nil)
+	b.out.put(row, busiest, nil)
 	return nil
 }
 

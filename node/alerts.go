@@ -62,6 +62,11 @@ func (n *Node) Alerts(_ context.Context, c api.Caller) (api.List[api.Alert], err
 		found := find(o)
 		out.Items = append(out.Items, found[:min(len(found), alertsPerKind)]...)
 	}
+	h, err := n.health(v, ns)
+	if err != nil {
+		return out, err
+	}
+	out.Items = append(out.Items, h.alerts()...)
 	dead, err := v.Counter(ns, "job/"+store.JobDead)
 	if err == nil && dead > deadJobsLimit {
 		out.Items = append(out.Items, api.Alert{

@@ -512,7 +512,7 @@ func (n *Node) render(v *store.View, c api.Caller, e *store.Experience) api.Expe
 		Share: string(federation.CombineShare(e.Share)), RPE: score(e.RPE), Strength: score(e.StrengthNow(v.Now())),
 		Utility: api.Utility{Recalled: score(e.Recalled), Helped: score(e.Helped)},
 		Support: api.Support{Success: e.Success, Failure: e.Failure}, Trust: renderTrust(e.Trust),
-		Lineage:   api.Lineage{Trajectories: []string{}, DerivedFrom: []string{}, Lens: e.Lineage.Lens, Generator: e.Lineage.Generator},
+		Lineage:   api.Lineage{Trajectories: []string{}, DerivedFrom: []string{}, Lens: e.Lineage.Lens, Generator: e.Lineage.Generator, Judge: e.Lineage.Judge},
 		CreatedAt: api.Time(e.CreatedAt), UpdatedAt: api.Time(e.UpdatedAt), Index: v.Index(),
 	}
 	if site, err := v.Site(); err == nil && site != nil {

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"cairn/federation"
 	"cairn/node/api"
 	"cairn/node/store"
@@ -28,7 +26,7 @@ func (n *Node) Stats(_ context.Context, c api.Caller) (api.Stats, error) {
 		Routes: below(counters, "route/"), Discarded: below(counters, "discarded/"), Jobs: below(counters, "job/"),
 		Counters: map[string]int{}, Ratios: map[string]float64{}, TaskTypes: []api.TaskTypeStats{},
 	}
-	for _, name := range []string{"trajectories", "attempts", "recorded", "recalls", "outcomes", "citations", "merges", "nominations", "promotions", "demotions", "archived", "expired"} {
+	for _, name := range []string{"trajectories", "attempts", "recorded", "recalls", "given", "helped", "outcomes", "citations", "merges", "nominations", "promotions", "demotions", "archived", "expired"} {
 		out.Counters[name] = int(counters[name])
 	}
 	out.Counters["recalls_empty"] = int(counters["recalls/empty"])
@@ -42,6 +40,7 @@ func (n *Node) Stats(_ context.Context, c api.Caller) (api.Stats, error) {
 		return out, err
 	}
 	ratio(out.Ratios, "hit_rate", counters["recalls"]-counters["recalls/empty"], counters["recalls"])
+	ratio(out.Ratios, "mean_utility", counters["helped"], counters["given"])
 	ratio(out.Ratios, "mean_reward", counters["outcomes/reward"], counters["outcomes"]*federation.One)
 	ratio(out.Ratios, "duplicate_rate", counters["merges"], counters["merges"]+counters["recorded"])
 	ratio(out.Ratios, "predictor_mse", counters["predictor/square"], counters["predictor/n"]*federation.One)
@@ -49,6 +48,13 @@ func (n *Node) Stats(_ context.Context, c api.Caller) (api.Stats, error) {
 		out.TaskTypes = append(out.TaskTypes, api.TaskTypeStats{TaskType: taskType, Outcomes: int(t.N), Mean: score(t.Mean(0))})
 		return true
 	})
+	if err != nil {
+		return out, err
+	}
+	if out.Hours, out.Days, err = series(v, ns); err != nil || !privileged(c) {
+		return out, err
+	}
+	out.LLM, err = llmStats(v, ns)
 	return out, err
 }
 
@@ -89,67 +95,4 @@ func (n *Node) Ready(ctx context.Context) error {
 		return api.Unavailable("the index is behind the state", time.Second, err)
 	}
 	return nil
-}
-
-// metrics are the node's own numbers; those of Raft come from package consensus.
-type metrics struct {
-	n            *Node
-	recalls      *prometheus.HistogramVec
-	attempts     prometheus.Counter
-	outcomes     prometheus.Counter
-	embedMisses  prometheus.Counter
-	receiptsLost prometheus.Counter
-	applied      *prometheus.Desc
-	indexed      *prometheus.Desc
-	indexRows    *prometheus.Desc
-}
-
-func newMetrics(n *Node) *metrics {
-	counter := func(name, help string) prometheus.Counter {
-		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
-	}
-	return &metrics{
-		n: n,
-		recalls: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "cairn_recall_seconds", Help: "Time to answer a recall.", Buckets: prometheus.ExponentialBuckets(.0005, 2, 14),
-		}, []string{"mode"}),
-		attempts:     counter("cairn_attempts_total", "Attempts recorded through this node."),
-		outcomes:     counter("cairn_outcomes_total", "Outcomes reported through this node."),
-		embedMisses:  counter("cairn_embed_misses_total", "Embeddings that missed their deadline or failed; keywords and a job stand in."),
-		receiptsLost: counter("cairn_receipts_dropped_total", "Receipts dropped because they could not be committed; outcomes bring their own."),
-		applied:      prometheus.NewDesc("cairn_applied_index", "Log index applied to the state.", nil, nil),
-		indexed:      prometheus.NewDesc("cairn_indexed_index", "Log index reflected by the search index.", nil, nil),
-		indexRows:    prometheus.NewDesc("cairn_index_experiences", "Experiences in the search index.", nil, nil),
-	}
-}
-
-func (m *metrics) parts() []prometheus.Collector {
-	return []prometheus.Collector{m.recalls, m.attempts, m.outcomes, m.embedMisses, m.receiptsLost}
-}
-
-// Describe implements prometheus.Collector.
-func (m *metrics) Describe(out chan<- *prometheus.Desc) {
-	for _, c := range m.parts() {
-		c.Describe(out)
-	}
-	out <- m.applied
-	out <- m.indexed
-	out <- m.indexRows
-}
-
-// Collect implements prometheus.Collector.
-func (m *metrics) Collect(out chan<- prometheus.Metric) {
-	for _, c := range m.parts() {
-		c.Collect(out)
-	}
-	at, _ := m.n.store.Applied()
-	out <- prometheus.MustNewConstMetric(m.applied, prometheus.GaugeValue, float64(at))
-	if m.n.index == nil {
-		return // still opening
-	}
-	out <- prometheus.MustNewConstMetric(m.indexed, prometheus.GaugeValue, float64(m.n.index.watermark()))
-	m.n.index.mu.RLock()
-	rows := len(m.n.index.entries)
-	m.n.index.mu.RUnlock()
-	out <- prometheus.MustNewConstMetric(m.indexRows, prometheus.GaugeValue, float64(rows))
 }

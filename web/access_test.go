@@ -64,6 +64,7 @@ var contract = []struct{ call, body string }{
 	{"GET /v1/jobs", ""},
 	{"POST /v1/jobs/{id}/retry", ""},
 	{"GET /v1/stats", ""},
+	{"GET /v1/stats/predictor", ""},
 	{"GET /v1/cluster", ""},
 	{"POST /v1/cluster/nodes", `{"address":"10.0.0.4:8751"}`},
 	{"DELETE /v1/cluster/nodes/{id}", ""},

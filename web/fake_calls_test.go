@@ -170,6 +170,10 @@ func (f *fake) Stats(_ context.Context, c api.Caller) (api.Stats, error) {
 	return give[api.Stats](f, "Stats", c)
 }
 
+func (f *fake) PredictorStats(_ context.Context, c api.Caller) (api.PredictorStats, error) {
+	return give[api.PredictorStats](f, "PredictorStats", c)
+}
+
 func (f *fake) Cluster(_ context.Context, c api.Caller) (api.Cluster, error) {
 	return give[api.Cluster](f, "Cluster", c)
 }

@@ -27,9 +27,13 @@ func (s *Server) registerSystem() {
 		func(ctx context.Context, c api.Caller, in *changeParams, w api.Write) (api.Done[api.Job], error) {
 			return s.svc.RetryJob(ctx, c, in.ID, w)
 		})
-	get(s, route{path: "/v1/stats", id: "get-stats", summary: "Counts of the namespace", tag: tagSystem},
+	get(s, route{path: "/v1/stats", id: "get-stats", summary: "Counts of the namespace, now and over time", tag: tagSystem},
 		func(ctx context.Context, c api.Caller, _ *struct{ ReadParams }) (api.Stats, error) {
 			return s.svc.Stats(ctx, c)
+		})
+	get(s, route{path: "/v1/stats/predictor", id: "get-predictor-stats", summary: "How well rewards are foreseen", tag: tagSystem},
+		func(ctx context.Context, c api.Caller, _ *struct{ ReadParams }) (api.PredictorStats, error) {
+			return s.svc.PredictorStats(ctx, c)
 		})
 	s.handle(http.MethodGet+" "+feedPath, routing{feed: true}, s.feed)
 	s.describe(feedOperation())

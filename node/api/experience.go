@@ -96,6 +96,7 @@ type Lineage struct {
 	DerivedFrom  []string `json:"derived_from"`
 	Lens         string   `json:"lens"`
 	Generator    string   `json:"generator"`
+	Judge        string   `json:"judge,omitempty" doc:"Model that judged it; absent where the rules did"`
 }
 
 // ListFilter narrows a list of experiences. Zero fields do not filter.

@@ -91,6 +91,7 @@ type Service interface {
 	Jobs(ctx context.Context, c Caller, status string, p Page) (List[Job], error)
 	RetryJob(ctx context.Context, c Caller, id string, w Write) (Done[Job], error)
 	Stats(ctx context.Context, c Caller) (Stats, error)
+	PredictorStats(ctx context.Context, c Caller) (PredictorStats, error)
 	// Ready is nil when the node knows a leader, has applied and indexed what was committed, and has disk space.
 	Ready(ctx context.Context) error
 }

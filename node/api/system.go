@@ -23,10 +23,63 @@ type Stats struct {
 	Pools       map[string]int     `json:"pools" doc:"By pool kind: own, candidates, meta"`
 	Routes      map[string]int     `json:"gate_routes"`
 	Discarded   map[string]int     `json:"discarded" doc:"By reason"`
-	Counters    map[string]int     `json:"counters" doc:"trajectories, attempts, recalls, recalls_empty, outcomes, citations, merges, nominations, promotions, demotions"`
+	Counters    map[string]int     `json:"counters" doc:"trajectories, attempts, recalls, recalls_empty, given, helped, outcomes, citations, merges, nominations, promotions, demotions"`
 	Jobs        map[string]int     `json:"jobs" doc:"By status"`
-	Ratios      map[string]float64 `json:"ratios" doc:"hit_rate, mean_utility, duplicate_rate, success_rate, predictor_mse"`
+	Ratios      map[string]float64 `json:"ratios" doc:"hit_rate, mean_utility, mean_reward, duplicate_rate, predictor_mse"`
 	TaskTypes   []TaskTypeStats    `json:"task_types"`
+	Hours       Series             `json:"hours" doc:"The last 48 hours"`
+	Days        Series             `json:"days" doc:"The last 90 days, UTC"`
+	LLM         *LLMStats          `json:"llm,omitempty" doc:"What language models cost; for admins, curators and auditors"`
+}
+
+// Series are numbers of a namespace over time: place i of each list is the step that begins Step · i seconds after From. The
+// last step is under way. Nothing is kept of what was before the server began to count.
+type Series struct {
+	From     string                `json:"from" doc:"Start of the first step; empty when there is none"`
+	Step     int                   `json:"step_seconds"`
+	Length   int                   `json:"length"`
+	Sums     map[string][]int64    `json:"sums" doc:"How many in the step: recalls, recalls_empty, given, helped, outcomes, outcomes_guided, trajectories, attempts, recorded, merges, archived, expired, nominations, promotions, demotions, citations, route_long_term, route_buffer, route_discard, llm_calls, llm_tokens, llm_cached, llm_failed, llm_refused"`
+	Standing map[string][]int64    `json:"standing" doc:"How many at the end of the step: pools_own, pools_candidates, pools_meta, status_buffered, job_dead"`
+	Ratios   map[string][]*float64 `json:"ratios" doc:"hit_rate, mean_utility, mean_reward, guided_reward, unguided_reward, duplicate_rate, predictor_mse; null where a step has nothing to divide by"`
+}
+
+// LLMStats is what a namespace spent on language models.
+type LLMStats struct {
+	TokensToday int64     `json:"tokens_today" doc:"Counted against the daily budget, UTC"`
+	Lines       []LLMLine `json:"lines" doc:"By role and model, since the beginning"`
+}
+
+// LLMLine counts the questions to one model in one role. What came from Cairn's own cache is in Cached alone.
+type LLMLine struct {
+	Role           string `json:"role" doc:"distil, judge, rerank, rewrite, reward"`
+	Model          string `json:"model"`
+	Calls          int64  `json:"calls" doc:"Requests that reached the endpoint, repairs and retries included"`
+	Cached         int64  `json:"cached" doc:"Answers from the server's own cache"`
+	Repairs        int64  `json:"repairs"`
+	Retries        int64  `json:"retries"`
+	Failed         int64  `json:"failed" doc:"Questions that ended without a valid answer"`
+	Refused        int64  `json:"refused" doc:"Questions not asked for want of budget"`
+	Estimated      int64  `json:"estimated" doc:"Calls whose tokens are estimated"`
+	PromptTokens   int64  `json:"prompt_tokens"`
+	AnswerTokens   int64  `json:"answer_tokens"`
+	ProviderCached int64  `json:"provider_cached" doc:"Prompt tokens that the endpoint served from its own cache"`
+}
+
+// PredictorStats say how well the server foresees the rewards of attempts. Errors are mean squares of rewards in [0,1].
+type PredictorStats struct {
+	Index    uint64            `json:"index"`
+	Attempts int               `json:"attempts"`
+	MSE      *float64          `json:"mse" doc:"Null before the first attempt with a reward"`
+	Recent   *float64          `json:"mse_7d" doc:"Of the last 7 days; null without attempts"`
+	Constant *float64          `json:"mse_constant" doc:"What the best constant guess would have had: the variance of the rewards"`
+	Sources  []PredictorSource `json:"sources" doc:"By what the expectation was made from"`
+}
+
+// PredictorSource is the part of the attempts whose expectation had one source.
+type PredictorSource struct {
+	Source   string  `json:"source" doc:"caller, rule, neighbours, mean, none"`
+	Attempts int     `json:"attempts"`
+	MSE      float64 `json:"mse"`
 }
 
 // TaskTypeStats are the outcomes of one task type.

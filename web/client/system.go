@@ -24,6 +24,11 @@ func (c *Client) Stats(ctx context.Context) (api.Stats, error) {
 	return get[api.Stats](ctx, c, path("stats"), nil)
 }
 
+// PredictorStats reads how well the server foresees rewards.
+func (c *Client) PredictorStats(ctx context.Context) (api.PredictorStats, error) {
+	return get[api.PredictorStats](ctx, c, path("stats", "predictor"), nil)
+}
+
 // Ready asks once whether the node is ready to serve; it needs no key.
 func (c *Client) Ready(ctx context.Context) error {
 	a, err := c.once(ctx, call{method: http.MethodGet, path: "/readyz", write: true}, nil, "")

@@ -13,6 +13,7 @@ import (
 
 	"cairn/index/embed"
 	"cairn/node/api"
+	"cairn/node/screen"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -27,6 +28,8 @@ type site struct {
 	admin api.Caller
 	// encoder is another than the embedded one.
 	encoder Encoder
+	// screener is another than the rules.
+	screener screen.Screener
 }
 
 func newSite(t *testing.T) *site {
@@ -48,7 +51,7 @@ func (s *site) start() {
 		encoder = shared
 	}
 	n, err := Open(context.Background(), Config{
-		Dir: s.dir, PeerAddr: "127.0.0.1:0", PeerInsecure: true, Encoder: encoder, EmbedDeadline: time.Minute,
+		Dir: s.dir, PeerAddr: "127.0.0.1:0", PeerInsecure: true, Encoder: encoder, EmbedDeadline: time.Minute, Screener: s.screener,
 		Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 	"cairn/consensus"
 	"cairn/node"
 	"cairn/node/llm"
+	"cairn/node/screen"
 )
 
 type serveCmd struct {
@@ -36,6 +37,7 @@ type serveCmd struct {
 	LogLevel        slog.Level    `env:"CAIRN_LOG_LEVEL" default:"info" help:"debug, info, warn or error (${env})." placeholder:"LEVEL"`
 	LogFormat       string        `env:"CAIRN_LOG_FORMAT" default:"text" enum:"text,json" help:"text or json (${env})." placeholder:"FORMAT"`
 	Grace           time.Duration `env:"CAIRN_GRACE" default:"10s" help:"How long requests under way may take at the end (${env})." placeholder:"10s"`
+	ScreenURL       string        `name:"screen-url" env:"CAIRN_SCREEN_URL" help:"Service that screens texts after the built-in rules before they are shared; its key is CAIRN_SCREEN_KEY (${env})." placeholder:"URL"`
 	embedderFlags
 }
 
@@ -57,13 +59,17 @@ func (c serveCmd) Run(a *app) error {
 		return err
 	}
 	log.Info("listening", "api", l.URL(), "status", c.stage())
+	screener, err := c.screener()
+	if err != nil {
+		return errors.Join(err, c.stop(a.ctx, l))
+	}
 	encoder, err := c.open(a.ctx, a.globals.Data)
 	if err != nil {
 		return errors.Join(err, c.stop(a.ctx, l))
 	}
 	n, err := node.Open(a.ctx, node.Config{
-		Encoder: encoder,
-		Dir:     a.globals.Data, PeerAddr: c.Peer, PeerAdvertise: c.PeerAdvertise, BootstrapExpect: c.expect(), Join: c.Join,
+		Encoder: encoder, Screener: screener,
+		Dir: a.globals.Data, PeerAddr: c.Peer, PeerAdvertise: c.PeerAdvertise, BootstrapExpect: c.expect(), Join: c.Join,
 		PeerTLS:      consensus.PeerFiles{CA: c.PeerCA, Cert: c.PeerCert, Key: c.PeerKey},
 		PeerInsecure: c.PeerInsecure, LLM: &models, Logger: log,
 	})
@@ -88,6 +94,18 @@ func (c serveCmd) Run(a *app) error {
 	err = errors.Join(err, c.stop(a.ctx, s))
 	log.Info("node closed")
 	return err
+}
+
+// screener is the external one, or nil for the built-in rules alone.
+func (c serveCmd) screener() (screen.Screener, error) {
+	if c.ScreenURL == "" {
+		return nil, nil
+	}
+	r, err := screen.NewRemote(c.ScreenURL, os.Getenv("CAIRN_SCREEN_KEY"), 0)
+	if err != nil {
+		return nil, usage("%v", err)
+	}
+	return r, nil
 }
 
 // stop closes what serves, within the time that requests under way have.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"sync"
 	"sync/atomic"
 
@@ -42,6 +43,7 @@ type follower struct {
 	store     *store.Store
 	predictor *gate.Predictor
 	log       *slog.Logger
+	folder    string // where pools keep the values of many vectors, outside of memory; empty: in memory
 
 	mu         sync.RWMutex // guards all below; held for map operations only
 	pools      map[poolKey]*index.Pool
@@ -51,9 +53,9 @@ type follower struct {
 	moved      chan struct{} // closed and replaced when at moves
 }
 
-func newFollower(s *store.Store, p *gate.Predictor, log *slog.Logger) *follower {
+func newFollower(s *store.Store, p *gate.Predictor, folder string, log *slog.Logger) *follower {
 	return &follower{
-		store: s, predictor: p, log: log, pools: map[poolKey]*index.Pool{}, entries: map[store.ID]*entry{},
+		store: s, predictor: p, log: log, folder: folder, pools: map[poolKey]*index.Pool{}, entries: map[store.ID]*entry{},
 		moved: make(chan struct{}),
 	}
 }
@@ -68,8 +70,10 @@ func (f *follower) rebuild(files *indexFiles) error {
 	}
 	defer v.Close()
 	f.mu.Lock()
+	old := f.pools
 	f.pools, f.entries, f.generation = map[poolKey]*index.Pool{}, map[store.ID]*entry{}, generation
 	f.mu.Unlock()
+	closePools(old)
 	if files != nil {
 		if err := files.load(f, v); err != nil {
 			return err
@@ -93,6 +97,20 @@ func (f *follower) rebuild(files *indexFiles) error {
 	}
 	f.move(v.Index())
 	return nil
+}
+
+// close ends what works behind the pools. They can still be read.
+func (f *follower) close() {
+	f.mu.RLock()
+	pools := maps.Clone(f.pools)
+	f.mu.RUnlock()
+	closePools(pools)
+}
+
+func closePools(pools map[poolKey]*index.Pool) {
+	for _, p := range pools {
+		p.Close()
+	}
 }
 
 func (f *follower) follow(ctx context.Context) {
@@ -250,7 +268,7 @@ func (f *follower) pool(key poolKey) *index.Pool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if p = f.pools[key]; p == nil {
-		p = index.NewPool()
+		p = index.NewPoolIn(f.folder)
 		f.pools[key] = p
 	}
 	return p

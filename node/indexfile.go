@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -58,15 +59,9 @@ func poolOfFile(name string) (key poolKey, ok bool) {
 
 // save writes the pools that are large enough and removes the files of others. Searches go on meanwhile.
 func (x *indexFiles) save(f *follower) error {
-	if err := os.MkdirAll(x.dir, 0o700); err != nil {
-		return fmt.Errorf("save index: %w", err)
-	}
 	f.mu.RLock()
 	at := f.at
-	pools := make(map[poolKey]*index.Pool, len(f.pools))
-	for k, p := range f.pools {
-		pools[k] = p
-	}
+	pools := maps.Clone(f.pools)
 	f.mu.RUnlock()
 	if at == x.saved {
 		return nil

@@ -170,8 +170,12 @@ func (n *Node) open(ctx context.Context) error {
 func (n *Node) start(ctx context.Context) error {
 	loops, stop := context.WithCancel(context.WithoutCancel(ctx))
 	n.stop = stop
-	n.index = newFollower(n.store, n.predictor, n.log)
-	files := &indexFiles{dir: filepath.Join(n.cfg.Dir, "index"), epoch: n.epochName, least: minFileDocs}
+	folder := filepath.Join(n.cfg.Dir, "index")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return err
+	}
+	n.index = newFollower(n.store, n.predictor, folder, n.log)
+	files := &indexFiles{dir: folder, epoch: n.epochName, least: minFileDocs}
 	if err := n.index.rebuild(files); err != nil {
 		return err
 	}
@@ -203,6 +207,9 @@ func (n *Node) Close() error {
 			n.stop()
 			n.wg.Wait()
 			n.saveIndex()
+			if n.index != nil {
+				n.index.close()
+			}
 		}
 		n.models.client.Close()
 		if n.group != nil {

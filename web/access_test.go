@@ -37,6 +37,8 @@ var contract = []struct{ call, body string }{
 	{"GET /v1/erasures/{id}", ""},
 	{"POST /v1/experiences/{id}/restore", ""},
 	{"POST /v1/experiences/{id}/nominate", ""},
+	{"GET /v1/merges", ""},
+	{"POST /v1/merges/{id}/undo", ""},
 	{"GET /v1/experiences/{id}/trust", ""},
 	{"GET /v1/experiences/{id}/provenance", ""},
 	{"GET /v1/experiences/{id}/history", ""},
@@ -71,6 +73,7 @@ var contract = []struct{ call, body string }{
 	{"POST /v1/cluster/transfer", ""},
 	{"GET /v1/backup", ""},
 	{"POST /v1/restore", "backup"},
+	{"POST /v1/reembed", ""},
 }
 
 // filled puts ids in the places of a pattern.

@@ -55,6 +55,21 @@ func (s *Server) registerExperiences() {
 		func(ctx context.Context, c api.Caller, in *changeParams, w api.Write) (api.Done[api.Experience], error) {
 			return s.svc.NominateExperience(ctx, c, in.ID, w)
 		})
+	s.registerMerges()
+}
+
+func (s *Server) registerMerges() {
+	list(s, route{path: "/v1/merges", id: "list-merges", summary: "Experiences that gave way to others: the caller's own, all for admins, curators and auditors", tag: tagExperiences},
+		func(ctx context.Context, c api.Caller, in *struct {
+			ReadParams
+			PageParams
+		}) (api.List[api.Merge], error) {
+			return s.svc.Merges(ctx, c, in.page())
+		})
+	write(s, route{method: http.MethodPost, path: "/v1/merges/{id}/undo", id: "undo-merge", summary: "Let a merged experience stand on its own again", tag: tagExperiences},
+		func(ctx context.Context, c api.Caller, in *changeParams, w api.Write) (api.Done[api.Merge], error) {
+			return s.svc.UndoMerge(ctx, c, in.ID, w)
+		})
 }
 
 type listInput struct {

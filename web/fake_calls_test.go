@@ -106,6 +106,14 @@ func (f *fake) NominateExperience(_ context.Context, c api.Caller, id string, w 
 	return give[api.Done[api.Experience]](f, "NominateExperience", c, id, w)
 }
 
+func (f *fake) Merges(_ context.Context, c api.Caller, p api.Page) (api.List[api.Merge], error) {
+	return give[api.List[api.Merge]](f, "Merges", c, p)
+}
+
+func (f *fake) UndoMerge(_ context.Context, c api.Caller, id string, w api.Write) (api.Done[api.Merge], error) {
+	return give[api.Done[api.Merge]](f, "UndoMerge", c, id, w)
+}
+
 func (f *fake) Trust(_ context.Context, c api.Caller, id string) (api.TrustDetail, error) {
 	return give[api.TrustDetail](f, "Trust", c, id)
 }

@@ -61,6 +61,20 @@ type Experience struct {
 	Index             uint64            `json:"index"`
 }
 
+// Merge is an experience that gave way to another one of its pool.
+type Merge struct {
+	ID        string  `json:"id" doc:"That of the superseded experience"`
+	From      string  `json:"from" doc:"The superseded experience"`
+	Into      string  `json:"into" doc:"The one that stands in its place"`
+	Agent     string  `json:"agent"`
+	Cause     string  `json:"cause" enum:"duplicate,revised" doc:"duplicate: it said the same in other words; revised: its group says something else now"`
+	Support   Support `json:"support" doc:"What moved to the one that stands"`
+	CreatedAt string  `json:"created_at"`
+	UndoneAt  *string `json:"undone_at"`
+	UndoneBy  string  `json:"undone_by,omitempty"`
+	Index     uint64  `json:"index,omitempty"`
+}
+
 // Author of an experience.
 type Author struct {
 	Agent     string `json:"agent"`

@@ -71,6 +71,9 @@ type Service interface {
 	Erasure(ctx context.Context, c Caller, receipt string) (Erasure, error)
 	RestoreExperience(ctx context.Context, c Caller, id string, w Write) (Done[Experience], error)
 	NominateExperience(ctx context.Context, c Caller, id string, w Write) (Done[Experience], error)
+	// Merges lists the caller's, everybody's for the privileged. UndoMerge takes one back, once.
+	Merges(ctx context.Context, c Caller, p Page) (List[Merge], error)
+	UndoMerge(ctx context.Context, c Caller, id string, w Write) (Done[Merge], error)
 	Trust(ctx context.Context, c Caller, id string) (TrustDetail, error)
 	Provenance(ctx context.Context, c Caller, id string) (Graph, error)
 	History(ctx context.Context, c Caller, id string) (List[Experience], error)

@@ -28,6 +28,8 @@ func TestRequestsOfCurators(t *testing.T) {
 		{func() error { _, err := c.PreviewSettings(ctx, "n", api.Settings{}); return err }, "PATCH", "/v1/namespaces/n/settings?dry_run=true", false},
 		{func() error { _, err := c.Alerts(ctx); return err }, "GET", "/v1/alerts", false},
 		{func() error { _, err := c.Ledger(ctx, "alice", api.Page{Limit: 7}); return err }, "GET", "/v1/ledger?limit=7&reader=alice", false},
+		{func() error { _, err := c.Merges(ctx, api.Page{Limit: 7}); return err }, "GET", "/v1/merges?limit=7", false},
+		{func() error { _, err := c.UndoMerge(ctx, "e"); return err }, "POST", "/v1/merges/e/undo", true},
 		{func() error { _, err := c.AuditSamples(ctx, 20); return err }, "GET", "/v1/audit/samples?n=20", false},
 		{func() error { _, err := c.JudgeSample(ctx, "e", api.SampleVerdict{Verdict: "good"}); return err }, "POST", "/v1/audit/samples/e", true},
 	} {

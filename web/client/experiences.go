@@ -50,6 +50,16 @@ func (c *Client) NominateExperience(ctx context.Context, id string) (api.Done[ap
 	return write[api.Experience](ctx, c, call{method: http.MethodPost, path: path("experiences", id, "nominate")})
 }
 
+// Merges lists the experiences that gave way to others.
+func (c *Client) Merges(ctx context.Context, p api.Page) (api.List[api.Merge], error) {
+	return get[api.List[api.Merge]](ctx, c, path("merges"), pageQuery(p))
+}
+
+// UndoMerge lets a merged experience stand on its own again.
+func (c *Client) UndoMerge(ctx context.Context, id string) (api.Done[api.Merge], error) {
+	return write[api.Merge](ctx, c, call{method: http.MethodPost, path: path("merges", id, "undo")})
+}
+
 // Trust explains an experience's trust.
 func (c *Client) Trust(ctx context.Context, id string) (api.TrustDetail, error) {
 	return get[api.TrustDetail](ctx, c, path("experiences", id, "trust"), nil)

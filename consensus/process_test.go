@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -33,13 +34,39 @@ type process struct {
 	// env and prefix are added to the environment and before the command.
 	env, prefix []string
 
-	cmd *exec.Cmd
-	in  io.WriteCloser
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	errors *tail // what it wrote to stderr last
 
 	mu      sync.Mutex
 	last    int
 	pending map[int]chan string
 	exited  chan struct{}
+}
+
+// tail keeps the end of what is written to it.
+type tail struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+const tailBytes = 4096
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, b...)
+	t.text = t.text[max(0, len(t.text)-tailBytes):]
+	return len(b), nil
+}
+
+func (t *tail) String() string {
+	if t == nil {
+		return "see the log"
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.text)
 }
 
 // TestProcessNode is the child; it does nothing when run as a test.
@@ -58,6 +85,9 @@ func TestProcessNode(t *testing.T) {
 		if pki := os.Getenv("CAIRN_TEST_PKI"); pki != "" {
 			c.PeerInsecure = false
 			c.PeerTLS = PeerFiles{CA: filepath.Join(pki, CAFile), Cert: filepath.Join(pki, "node.crt"), Key: filepath.Join(pki, "node.key")}
+		}
+		if os.Getenv("CAIRN_TEST_LOG") == "" { // the parent keeps the end of it
+			c.Logger = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 		}
 		c.OnFatal, c.LeaderWait = nil, 5*time.Second
 		c.SnapshotEntries, c.TrailingEntries, c.SnapshotInterval = 200, 50, 100*time.Millisecond
@@ -169,6 +199,9 @@ func (p *process) start() {
 		}
 		defer log.Close()
 		p.cmd.Stderr = log
+	} else {
+		p.errors = &tail{}
+		p.cmd.Stderr = p.errors
 	}
 	in, err := p.cmd.StdinPipe()
 	if err != nil {
@@ -220,9 +253,23 @@ func (p *process) signal(s syscall.Signal) {
 
 // kill ends the process without warning and waits for its end.
 func (p *process) kill() {
+	p.t.Helper()
+	if p.ended() {
+		p.t.Fatalf("%s ended by itself: %s", p.addr, p.errors)
+	}
 	p.signal(syscall.SIGKILL)
 	<-p.exited
 	_ = p.in.Close()
+}
+
+// ended reports whether the process is gone without having been killed.
+func (p *process) ended() bool {
+	select {
+	case <-p.exited:
+		return true
+	default:
+		return false
+	}
 }
 
 var errNoAnswer = errors.New("no answer")

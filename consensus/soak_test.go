@@ -107,6 +107,7 @@ func (s *soak) address(i int) {
 // round injects a few faults, one at a time or two at once, and heals.
 func (s *soak) round() {
 	for range 3 {
+		s.reviveHung()
 		victim := s.rng.IntN(len(s.nodes))
 		switch s.rng.IntN(7) {
 		case 0:
@@ -134,6 +135,23 @@ func (s *soak) round() {
 			heal(s.t, s.front[victim])
 		}
 		s.pause(0, 300)
+	}
+}
+
+// reviveHung starts a node again that ended itself because its disk hung, as the supervisor of an operator would. On a busy
+// machine a sync can take that long. A node that ends for another reason fails the test.
+func (s *soak) reviveHung() {
+	s.t.Helper()
+	for _, p := range s.nodes {
+		if !p.ended() {
+			continue
+		}
+		if text := p.errors.String(); !strings.Contains(text, "hang") {
+			s.t.Fatalf("%s ended by itself: %s", p.addr, text)
+		}
+		s.count("ended itself, disk hung")
+		_ = p.in.Close()
+		p.start()
 	}
 }
 

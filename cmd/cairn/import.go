@@ -172,13 +172,13 @@ func (a *app) progress(total int, what string) *progressbar.ProgressBar {
 	)
 }
 
-// transfer is a bar that counts bytes; -1 is a size that is not known.
+// transfer is a bar that counts bytes; -1 is a size that is not known. The spinner moves with the bytes: by itself it would
+// read the bar's state from a goroutine without its lock.
 func (a *app) transfer(bytes int64, what string) *progressbar.ProgressBar {
-	if !terminal(a.stderr) {
-		return progressbar.DefaultBytesSilent(bytes, what)
-	}
 	return progressbar.NewOptions64(bytes,
 		progressbar.OptionSetWriter(a.stderr),
+		progressbar.OptionSetVisibility(terminal(a.stderr)),
+		progressbar.OptionSetSpinnerChangeInterval(0),
 		progressbar.OptionSetDescription(what),
 		progressbar.OptionShowBytes(true),
 		progressbar.OptionThrottle(100*time.Millisecond),

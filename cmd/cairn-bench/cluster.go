@@ -19,10 +19,8 @@ type clusterCmd struct {
 var clusterRows = func() []rowSpec {
 	var out []rowSpec
 	for _, x := range clusterbench.Rows() {
-		s := figure(x.Name, x.Unit, x.What)
-		if x.Op != "" {
-			s.Bar, s.Op = &x.Bar, &x.Op
-		}
+		s := announced(x.Name, x.Op, x.Bar, x.What)
+		s.Unit = x.Unit
 		out = append(out, s)
 	}
 	return out

@@ -34,6 +34,7 @@ type crashRig struct {
 	acked   uint64 // entries up to here were reported as stored
 	term    uint64
 	applied uint64 // entries handed over
+	leads   bool   // the store may return before its sync has ended
 	written map[uint64]*raft.Log
 }
 
@@ -45,6 +46,7 @@ func (r *crashRig) open() {
 		r.t.Fatal(err)
 	}
 	r.store.broken = testMutation()
+	r.store.ahead = func() bool { return r.leads }
 	if r.snaps, err = openSnapshotStore(r.store, nil); err != nil {
 		r.t.Fatal(err)
 	}
@@ -67,14 +69,11 @@ func (r *crashRig) closeAll() {
 	}
 }
 
-// append stores a batch and, once that returned, counts it as acknowledged.
+// append stores a batch and, once it is on disk, counts it as acknowledged.
 func (r *crashRig) append() {
 	r.t.Helper()
-	last, err := r.store.LastIndex()
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	last = max(last, r.snapIndex())
+	last := max(r.lastIndex(), r.snapIndex())
+	r.leads = r.rng.IntN(2) == 0
 	batch := make([]*raft.Log, 1+r.rng.IntN(8))
 	for i := range batch {
 		index := last + 1 + uint64(i)
@@ -86,13 +85,23 @@ func (r *crashRig) append() {
 	for _, e := range batch {
 		r.written[e.Index] = e
 	}
-	r.acked = batch[len(batch)-1].Index
+	r.acked = r.store.committed(batch[len(batch)-1].Index)
+}
+
+func (r *crashRig) lastIndex() uint64 {
+	r.t.Helper()
+	last, err := r.store.LastIndex()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return last
 }
 
 // apply hands over some entries that are stored, in a batch of random size.
 func (r *crashRig) apply() {
 	r.t.Helper()
 	n := uint64(1 + r.rng.IntN(12))
+	r.acked = r.store.committed(max(r.acked, r.lastIndex()))
 	var batch []*raft.Log
 	for index := r.applied + 1; index <= min(r.acked, r.applied+n); index++ {
 		e := new(raft.Log)

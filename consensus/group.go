@@ -118,6 +118,7 @@ func (g *Group) openStores(sm StateMachine) error {
 	}
 	g.store = store
 	store.broken = g.cfg.broken
+	store.ahead = g.leads
 	g.incoming = &incoming{fs: g.cfg.fs, dir: g.cfg.fs.PathJoin(g.cfg.Dir, "incoming")}
 	g.snaps, err = openSnapshotStore(store, g.incoming)
 	if err == nil {
@@ -141,10 +142,18 @@ func (g *Group) openRunner(sm StateMachine) {
 	g.addrs = &addressBook{self: raft.ServerID(g.id), configured: g.members}
 	g.run = newRunner(sm, g.log, g.metrics, g.snaps)
 	g.run.broken = g.cfg.broken
+	g.run.onDisk = g.store.awaitDurable
 	g.snaps.applied = g.run.applied.Load
 	g.run.onMembers = g.addrs.clear
 	g.run.installer = g.installed
 	g.run.restorer = g.applyRestore
+}
+
+// leads reports whether raft leads. Raft's main loop changes that, so that it
+// stands still while that loop asks.
+func (g *Group) leads() bool {
+	in := g.inst.Load()
+	return in != nil && in.raft.State() == raft.Leader
 }
 
 // members is the newest configuration; empty until raft runs.

@@ -120,7 +120,7 @@ func (g *Group) answerCommit() ([]byte, error) {
 		return nil, ErrNotLeader
 	}
 	var e raft.Log
-	if err := g.store.GetLog(r.CommitIndex(), &e); err != nil {
+	if err := g.store.GetLog(g.store.committed(r.CommitIndex()), &e); err != nil {
 		return nil, err
 	}
 	out := binary.BigEndian.AppendUint64(nil, term)

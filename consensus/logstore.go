@@ -36,15 +36,22 @@ var errNotFound = errors.New("not found")
 // logStore keeps raft's log and its votes in one Pebble database. It
 // implements raft.LogStore, raft.StableStore and raft.MonotonicLogStore.
 //
-// StoreLogs and the stable setters return after a sync. DeleteRange does not
-// wait for one: a range that reappears after a crash is covered by the
-// snapshot or overwritten by the same leader, and the database's own log keeps
-// the order of the two.
+// StoreLogs and the stable setters return after a sync, but for entries of a
+// leader (logahead.go). DeleteRange does not wait for its own: a range that
+// reappears after a crash is covered by the snapshot or overwritten by the same
+// leader, and the database's own log keeps the order of the two.
 type logStore struct {
 	db      *pebble.DB
 	dir     string
 	metrics *metrics
 	broken  mutation
+	onFatal func(error)
+
+	// ahead reports whether this node leads, so that its entries may be sent
+	// while they are synced. It is nil outside of a group.
+	ahead    func() bool
+	aheadMu  sync.Mutex
+	underWay []*aheadBatch // those not on disk yet, in order; two at most
 
 	// syncing counts the syncs under way and syncSince is when the first of
 	// them began or the last one ended, in Unix nanoseconds. The stall watchdog
@@ -82,7 +89,7 @@ func openLogStore(dir string, fs vfs.FS, logger pebbleLogger, m *metrics) (*logS
 	if err != nil {
 		return nil, fmt.Errorf("open raft log %s: %w; %s", dir, asCorrupt(err), wayBack)
 	}
-	s := &logStore{db: db, dir: dir, metrics: m}
+	s := &logStore{db: db, dir: dir, metrics: m, onFatal: logger.onFatal}
 	if err := s.load(); err != nil {
 		return nil, errors.Join(fmt.Errorf("open raft log %s: %w", dir, err), db.Close())
 	}
@@ -161,6 +168,7 @@ func (s *logStore) checkFormat() error {
 // Close closes the database and waits for calls under way. Later calls fail
 // with ErrClosed: goroutines of raft that nobody can wait for still arrive.
 func (s *logStore) Close() error {
+	s.flush()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -225,7 +233,8 @@ func (s *logStore) GetLog(index uint64, out *raft.Log) error {
 func (s *logStore) StoreLog(e *raft.Log) error { return s.StoreLogs([]*raft.Log{e}) }
 
 // StoreLogs implements raft.LogStore: one batch and one sync for all entries,
-// which must continue the log without a gap.
+// which must continue the log without a gap. On a leader it may return before
+// the sync has ended; see logahead.go.
 func (s *logStore) StoreLogs(entries []*raft.Log) error {
 	if len(entries) == 0 {
 		return nil
@@ -242,6 +251,11 @@ func (s *logStore) StoreLogs(entries []*raft.Log) error {
 	if err := s.writeEntries(entries); err != nil {
 		return fmt.Errorf("store log entries %d to %d: %w", entries[0].Index, entries[len(entries)-1].Index, err)
 	}
+	return nil
+}
+
+// note makes entries visible to readers.
+func (s *logStore) note(entries []*raft.Log) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.first == 0 {
@@ -252,7 +266,6 @@ func (s *logStore) StoreLogs(entries []*raft.Log) error {
 		kept := *e
 		s.ring.push(&kept)
 	}
-	return nil
 }
 
 func checkContiguous(last uint64, entries []*raft.Log) error {
@@ -282,23 +295,23 @@ func (s *logStore) writeEntries(entries []*raft.Log) error {
 			return errors.Join(err, batch.Close())
 		}
 	}
+	s.metrics.appendEntries.Observe(float64(len(entries)))
+	if s.mayRunAhead(entries) {
+		return s.appendAhead(batch, entries[0].Index, func() { s.note(entries) })
+	}
+	s.flush()
 	if err := s.commit(batch); err != nil {
 		return errors.Join(err, batch.Close())
 	}
-	s.metrics.appendEntries.Observe(float64(len(entries)))
+	s.note(entries)
 	return batch.Close()
 }
 
 // commit writes batch and waits until it is on disk.
 func (s *logStore) commit(batch *pebble.Batch) error {
-	start := time.Now()
-	if s.syncing.Add(1) == 1 {
-		s.syncSince.Store(start.UnixNano())
-	}
+	start := s.beginSync()
 	err := batch.Commit(s.writeOptions())
-	s.syncSince.Store(time.Now().UnixNano())
-	s.syncing.Add(-1)
-	s.metrics.syncSeconds.Observe(time.Since(start).Seconds())
+	s.endSync(start)
 	return err
 }
 
@@ -320,6 +333,7 @@ func (s *logStore) stalledFor(now time.Time) time.Duration {
 // DeleteRange implements raft.LogStore with one range tombstone. The range is
 // inclusive and must touch an end of the log; a hole is refused.
 func (s *logStore) DeleteRange(minIndex, maxIndex uint64) error {
+	s.flush()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {

@@ -11,4 +11,7 @@ const (
 	mutationNoDedupe               // forget answers of repeated commands (test state machine)
 	mutationNoSkip                 // apply entries that the state already has
 	mutationHideMonotonic          // do not tell raft that the log has no gaps
+	mutationApplyEarly             // apply what only others have on disk
+	mutationTellEarly              // tell followers of commits that are not on the leader's disk
+	mutationNoFlush                // acknowledge another leader's entries while the own sync is under way
 )

@@ -23,6 +23,9 @@ func TestMutationsAreCaught(t *testing.T) {
 		"no table of repeated commands":       {mutationNoDedupe, "TestLinearizableUnderFaults"},
 		"apply entries that are applied":      {mutationNoSkip, "TestCrashes"},
 		"log does not say that it has no gap": {mutationHideMonotonic, "TestInstalledNodeGoesOn"},
+		"apply before the own sync":           {mutationApplyEarly, "TestLeaderSendsWhileItSyncs"},
+		"tell of commits before the own sync": {mutationTellEarly, "TestLeaderSendsWhileItSyncs"},
+		"no wait for the own sync":            {mutationNoFlush, "TestOwnSyncBeforeAnotherLeadersEntries"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cmd := exec.Command(os.Args[0], "-test.run", "^"+tc.run+"$", "-test.timeout", "60s")

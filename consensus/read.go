@@ -129,7 +129,7 @@ func (g *Group) readIndexHere(ctx context.Context, r *raft.Raft) (uint64, error)
 	if g.run.term.Load() != term {
 		return 0, fmt.Errorf("%w: nothing of term %d is committed yet", ErrNotLeader, term)
 	}
-	index := r.CommitIndex()
+	index := g.store.committed(r.CommitIndex())
 	if err := g.confirmLeader(ctx, r, term); err != nil {
 		return 0, fmt.Errorf("%w: %w", ErrNotLeader, err)
 	}

@@ -30,7 +30,9 @@ type runner struct {
 	// entry says.
 	installer func(*snapshotRecord) error
 	restorer  func(*raft.Log) ([]byte, error)
-	broken    mutation
+	// onDisk waits until this node's log has an index on disk; nil without one.
+	onDisk func(uint64) error
+	broken mutation
 
 	applied atomic.Uint64
 	term    atomic.Uint64 // term of the last entry applied
@@ -80,6 +82,11 @@ func (r *runner) Apply(entry *raft.Log) any { return r.ApplyBatch([]*raft.Log{en
 // ApplyBatch implements raft.BatchingFSM: one call of the state machine for
 // every run of entries without a gap in one term.
 func (r *runner) ApplyBatch(entries []*raft.Log) []any {
+	if r.onDisk != nil && r.broken != mutationApplyEarly {
+		if err := r.onDisk(entries[len(entries)-1].Index); err != nil {
+			r.halt(err)
+		}
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	results := make([]any, len(entries))

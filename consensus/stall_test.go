@@ -3,6 +3,7 @@ package consensus
 import (
 	"context"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -51,13 +52,17 @@ func TestDeposedLeaderDoesNotAnswerReads(t *testing.T) {
 	defer release()
 	c.net.isolate(c.addrs[old])
 	ctx, cancel := context.WithCancel(context.Background())
-	hung := make(chan struct{})
-	go func() {
-		defer close(hung)
-		_, _ = c.nodes[old].Propose(ctx, kvCommand{Op: "set", Key: "lost"}.encode())
-	}()
-	defer func() { cancel(); <-hung }()
-	c.eventually("the hanging sync", func() bool { return c.nodes[old].store.stalledFor(time.Now()) > 0 })
+	var hung sync.WaitGroup
+	defer func() { cancel(); hung.Wait() }()
+	// The first sync runs beside raft's main loop, which waits for it in the second.
+	for range 2 {
+		before, _ := c.nodes[old].store.LastIndex()
+		hung.Go(func() { _, _ = c.nodes[old].Propose(ctx, kvCommand{Op: "set", Key: "lost"}.encode()) })
+		c.eventually("the hanging sync", func() bool {
+			last, _ := c.nodes[old].store.LastIndex()
+			return last > before && c.nodes[old].store.stalledFor(time.Now()) > 0
+		})
+	}
 	res := c.nodes[c.leaderBut(old)].do(kvCommand{Op: "set", Key: "a", Value: "new"})
 	if c.nodes[old].inst.Load().raft.State() != raft.Leader {
 		t.Skip("the old leader noticed too early for this test")

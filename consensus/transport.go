@@ -33,6 +33,10 @@ type transport struct {
 	stop      context.CancelFunc
 	// covered reports whether this node has all that a snapshot brings.
 	covered func(*raft.InstallSnapshotRequest) bool
+	// flush waits for this node's own syncs; committed bounds the commit index
+	// that it tells (logahead.go).
+	flush     func()
+	committed func(uint64) uint64
 	// requests is what raft reads: what peers send and what inject adds.
 	requests chan raft.RPC
 	pumped   sync.WaitGroup
@@ -71,8 +75,11 @@ func (g *Group) newTransport() *transport {
 	layer := newStreamLayer(g.mux)
 	t := &transport{
 		layer: layer, fault: g.cfg.faults, sendState: g.sendState, addresses: g.addrs,
-		covered:  g.covered,
+		covered: g.covered, flush: g.store.flush, committed: g.store.committed,
 		requests: make(chan raft.RPC),
+	}
+	if g.cfg.broken == mutationNoFlush {
+		t.flush = func() {}
 	}
 	t.quit, t.stop = context.WithCancel(context.Background())
 	t.NetworkTransport = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
@@ -96,15 +103,27 @@ func (t *transport) pump() {
 	for {
 		select {
 		case rpc := <-t.NetworkTransport.Consumer():
-			if req, ok := rpc.Command.(*raft.InstallSnapshotRequest); ok && t.covered(req) {
-				t.answerCovered(rpc, req)
-				continue
-			}
-			t.pass(rpc)
+			t.receive(rpc)
 		case <-t.quit.Done():
 			return
 		}
 	}
+}
+
+// receive passes one request on, or answers it.
+func (t *transport) receive(rpc raft.RPC) {
+	switch req := rpc.Command.(type) {
+	case *raft.InstallSnapshotRequest:
+		if t.covered(req) {
+			t.answerCovered(rpc, req)
+			return
+		}
+	case *raft.AppendEntriesRequest:
+		if len(req.Entries) > 0 {
+			t.flush()
+		}
+	}
+	t.pass(rpc)
 }
 
 // answerCovered accepts a snapshot in raft's name. Raft would empty the log and
@@ -140,7 +159,7 @@ func (t *transport) SetHeartbeatHandler(fn func(raft.RPC)) {
 
 // AppendEntries implements raft.Transport.
 func (t *transport) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
-	limitEntries(args)
+	t.prepare(args)
 	return t.send(id, target, func() error { return t.NetworkTransport.AppendEntries(id, target, args, resp) })
 }
 
@@ -199,15 +218,24 @@ func (t *transport) AppendEntriesPipeline(id raft.ServerID, target raft.ServerAd
 	if err != nil {
 		return nil, err
 	}
-	return limitedPipeline{p}, nil
+	return pipeline{p, t}, nil
 }
 
-type limitedPipeline struct{ raft.AppendPipeline }
+type pipeline struct {
+	raft.AppendPipeline
+	trans *transport
+}
 
 // AppendEntries implements raft.AppendPipeline.
-func (p limitedPipeline) AppendEntries(args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) (raft.AppendFuture, error) {
-	limitEntries(args)
+func (p pipeline) AppendEntries(args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) (raft.AppendFuture, error) {
+	p.trans.prepare(args)
 	return p.AppendPipeline.AppendEntries(args, resp)
+}
+
+// prepare makes args fit to be sent.
+func (t *transport) prepare(args *raft.AppendEntriesRequest) {
+	limitEntries(args)
+	args.LeaderCommitIndex = t.committed(args.LeaderCommitIndex)
 }
 
 // limitEntries cuts a request to maxBatchBytes, but never to nothing. Raft

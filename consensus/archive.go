@@ -22,15 +22,17 @@ import (
 //
 //	archiveMagic
 //	length of the manifest (4 bytes, big endian), the manifest as JSON
-//	for every file of the manifest: its bytes
-//	sha256 of everything before (32 bytes)
+//	for every file of the manifest: its bytes, and its sha256 (32 bytes) unless the manifest has it
+//	sha256 of everything before the first file (32 bytes)
 //
-// The manifest names every file with its size and sha256, so a damaged archive
-// is told from a good one, and which file is damaged.
+// Every file has a size and a sum, so a damaged archive is told from a good one,
+// and which file is damaged. A backup has the sums in front, where people look
+// for them. On the way to a follower they come behind, so that a file is read
+// once. Format 1 had them always in front, and the last sum was of all bytes.
 var archiveMagic = []byte("CAIRNARC")
 
 // archiveFormat is the version that this code writes and the newest it reads.
-const archiveFormat = 1
+const archiveFormat = 2
 
 const maxManifestBytes = 16 << 20
 
@@ -70,8 +72,8 @@ func (m Manifest) Bytes() int64 {
 	return n
 }
 
-// describeDir lists the files of dir with their checksums.
-func describeDir(fs vfs.FS, dir string) ([]ManifestFile, error) {
+// listDir lists the files of dir with their sizes, sorted by name.
+func listDir(fs vfs.FS, dir string) ([]ManifestFile, error) {
 	names, err := fs.List(dir)
 	if err != nil {
 		return nil, err
@@ -79,67 +81,71 @@ func describeDir(fs vfs.FS, dir string) ([]ManifestFile, error) {
 	slices.Sort(names)
 	files := make([]ManifestFile, 0, len(names))
 	for _, name := range names {
-		f, err := describeFile(fs, fs.PathJoin(dir, name))
+		info, err := fs.Stat(fs.PathJoin(dir, name))
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+			return nil, err
 		}
-		f.Name = name
-		files = append(files, f)
+		files = append(files, ManifestFile{Name: name, Size: info.Size()})
 	}
 	return files, nil
 }
 
-func describeFile(fs vfs.FS, path string) (ManifestFile, error) {
-	f, err := fs.Open(path)
-	if err != nil {
-		return ManifestFile{}, err
+// addSums fills in the checksums of files, which are in dir.
+func addSums(fs vfs.FS, dir string, files []ManifestFile) error {
+	for i, f := range files {
+		sum, err := copyFile(io.Discard, fs, fs.PathJoin(dir, f.Name), f.Size)
+		if err != nil {
+			return fmt.Errorf("%s: %w", f.Name, err)
+		}
+		files[i].SHA256 = hex.EncodeToString(sum)
 	}
-	defer f.Close()
-	h := sha256.New()
-	n, err := io.Copy(h, f)
-	return ManifestFile{Size: n, SHA256: hex.EncodeToString(h.Sum(nil))}, err
+	return nil
 }
 
-// writeArchive writes the files that m names from dir to w.
+// writeArchive writes the files that m names from dir to w. Sums that m lacks
+// follow their files.
 func writeArchive(w io.Writer, fs vfs.FS, dir string, m Manifest) error {
-	sum := sha256.New()
-	out := bufio.NewWriterSize(io.MultiWriter(w, sum), 256<<10)
-	head, err := json.Marshal(m)
+	m.Format = archiveFormat // it may have come in an older one
+	raw, err := json.Marshal(m)
 	if err != nil {
 		return err
 	}
-	_, _ = out.Write(archiveMagic)
-	_, _ = out.Write(binary.BigEndian.AppendUint32(nil, uint32(len(head))))
-	_, _ = out.Write(head) // a bufio.Writer keeps its first error for later
+	head := slices.Concat(archiveMagic, binary.BigEndian.AppendUint32(nil, uint32(len(raw))), raw)
+	if _, err := w.Write(head); err != nil {
+		return err
+	}
 	for _, f := range m.Files {
-		if err := copyFile(out, fs, fs.PathJoin(dir, f.Name), f.Size); err != nil {
+		sum, err := copyFile(w, fs, fs.PathJoin(dir, f.Name), f.Size)
+		switch {
+		case err != nil:
+		case f.SHA256 == "":
+			_, err = w.Write(sum)
+		case f.SHA256 != hex.EncodeToString(sum):
+			err = fmt.Errorf("%w: sha256 mismatch", ErrCorrupt)
+		}
+		if err != nil {
 			return fmt.Errorf("archive %s: %w", f.Name, err)
 		}
 	}
-	if err := out.Flush(); err != nil {
-		return err
-	}
-	_, err = w.Write(sum.Sum(nil))
+	sum := sha256.Sum256(head)
+	_, err = w.Write(sum[:])
 	return err
 }
 
-func copyFile(w io.Writer, fs vfs.FS, path string, size int64) error {
+// copyFile writes the first size bytes of a file to w and returns their sum.
+func copyFile(w io.Writer, fs vfs.FS, path string, size int64) ([]byte, error) {
 	f, err := fs.Open(path)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer f.Close()
-	n, err := io.Copy(w, io.LimitReader(f, size))
-	if err == nil && n != size {
-		err = io.ErrUnexpectedEOF
-	}
-	return err
+	return copySum(w, f, size, sha256.New())
 }
 
 // archiveReader reads and checks an archive.
 type archiveReader struct {
 	in       *bufio.Reader
-	sum      hash.Hash
+	sum      hash.Hash // of the bytes that the archive's last sum covers
 	manifest Manifest
 }
 
@@ -184,8 +190,8 @@ func truncated(err error) error {
 // check refuses what could not have been written by writeArchive, above all
 // names that lead out of a folder.
 func (m Manifest) check() error {
-	if m.Format != archiveFormat {
-		return fmt.Errorf("archive format %d is not supported, this build reads %d", m.Format, archiveFormat)
+	if m.Format < 1 || m.Format > archiveFormat {
+		return fmt.Errorf("archive format %d is not supported, this build reads 1 to %d", m.Format, archiveFormat)
 	}
 	seen := map[string]bool{}
 	for _, f := range m.Files {
@@ -207,19 +213,15 @@ func (m Manifest) fits(format int) error {
 	return nil
 }
 
-// each gives every file to write and checks its sum, then the archive's.
-func (a *archiveReader) each(write func(f ManifestFile, r io.Reader) error) error {
-	for _, f := range a.manifest.Files {
-		h := sha256.New()
-		r := &countReader{r: io.TeeReader(io.LimitReader(a.in, f.Size), io.MultiWriter(h, a.sum))}
-		if err := write(f, r); err != nil {
+// each goes through the files and checks their sums, then the archive's. file
+// has to call copy once, with the writer that gets the file's bytes. Sums that
+// the manifest lacked are in it afterwards.
+func (a *archiveReader) each(file func(f ManifestFile, copy func(io.Writer) error) error) error {
+	for i := range a.manifest.Files {
+		f := &a.manifest.Files[i]
+		err := file(*f, func(w io.Writer) error { return a.copy(w, f) })
+		if err != nil {
 			return fmt.Errorf("archive file %s: %w", f.Name, err)
-		}
-		if r.n != f.Size {
-			return fmt.Errorf("archive file %s: %w", f.Name, truncated(io.ErrUnexpectedEOF))
-		}
-		if hex.EncodeToString(h.Sum(nil)) != f.SHA256 {
-			return fmt.Errorf("archive file %s: %w: sha256 mismatch", f.Name, ErrCorrupt)
 		}
 	}
 	want := a.sum.Sum(nil)
@@ -229,6 +231,29 @@ func (a *archiveReader) each(write func(f ManifestFile, r io.Reader) error) erro
 	}
 	if !bytes.Equal(got, want) {
 		return fmt.Errorf("archive: %w: sha256 mismatch", ErrCorrupt)
+	}
+	return nil
+}
+
+// copy writes the file's bytes to w and checks their sum.
+func (a *archiveReader) copy(w io.Writer, f *ManifestFile) error {
+	sums := []hash.Hash{sha256.New()}
+	if a.manifest.Format == 1 {
+		sums = append(sums, a.sum)
+	}
+	sum, err := copySum(w, a.in, f.Size, sums...)
+	if err != nil {
+		return truncated(err)
+	}
+	want := make([]byte, len(sum))
+	if f.SHA256 == "" && a.manifest.Format > 1 {
+		if _, err := io.ReadFull(a.in, want); err != nil {
+			return truncated(err)
+		}
+		f.SHA256 = hex.EncodeToString(want)
+	}
+	if hex.EncodeToString(sum) != f.SHA256 {
+		return fmt.Errorf("%w: sha256 mismatch", ErrCorrupt)
 	}
 	return nil
 }
@@ -246,15 +271,51 @@ func (a *archiveReader) end() error {
 	}
 }
 
-type countReader struct {
-	r io.Reader
-	n int64
-}
+// Sums are made of chunks of this size, beside reading and writing.
+const (
+	sumChunk  = 256 << 10
+	sumChunks = 4
+)
 
-func (c *countReader) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	c.n += int64(n)
-	return n, err
+// copySum copies size bytes from r to w and adds them to sums, on a goroutine of
+// its own: a sum takes longer than a copy. It returns the first of sums, or
+// io.ErrUnexpectedEOF when r ends too early.
+func copySum(w io.Writer, r io.Reader, size int64, sums ...hash.Hash) ([]byte, error) {
+	free, full := make(chan []byte, sumChunks), make(chan []byte, sumChunks)
+	for range min(sumChunks, (size+sumChunk-1)/sumChunk) {
+		free <- make([]byte, min(size, sumChunk))
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for chunk := range full {
+			for _, s := range sums {
+				s.Write(chunk)
+			}
+			free <- chunk[:cap(chunk)]
+		}
+	}()
+	err := func() error {
+		defer close(full)
+		for left := size; left > 0; {
+			chunk := <-free
+			n, err := io.ReadFull(r, chunk[:min(left, int64(len(chunk)))])
+			if errors.Is(err, io.EOF) {
+				err = io.ErrUnexpectedEOF
+			}
+			if err != nil {
+				return err
+			}
+			full <- chunk[:n]
+			if _, err := w.Write(chunk[:n]); err != nil {
+				return err
+			}
+			left -= int64(n)
+		}
+		return nil
+	}()
+	<-done
+	return sums[0].Sum(nil), err
 }
 
 // extract writes all files into dir, which it creates, and syncs them. On an
@@ -269,12 +330,12 @@ func (a *archiveReader) extract(fs vfs.FS, dir string) (err error) {
 		}
 	}()
 	var syncs syncs
-	err = a.each(func(f ManifestFile, r io.Reader) error {
+	err = a.each(func(f ManifestFile, copy func(io.Writer) error) error {
 		out, err := fs.Create(fs.PathJoin(dir, f.Name), vfs.WriteCategoryUnspecified)
 		if err != nil {
 			return err
 		}
-		if _, err = io.Copy(out, r); err != nil {
+		if err := copy(out); err != nil {
 			return errors.Join(err, out.Close())
 		}
 		syncs.start(out)

@@ -25,6 +25,9 @@ func (g *Group) Backup(ctx context.Context, w io.Writer, site string, epoch uint
 		}
 	}()
 	c.manifest.Site, c.manifest.Epoch = site, epoch
+	if err := addSums(g.cfg.fs, c.dir, c.manifest.Files); err != nil {
+		return Manifest{}, fmt.Errorf("backup: %w", err)
+	}
 	if err := writeArchive(contextWriter{ctx, w}, g.cfg.fs, c.dir, c.manifest); err != nil {
 		return Manifest{}, fmt.Errorf("backup: %w", err)
 	}
@@ -51,10 +54,7 @@ func InspectBackup(r io.Reader) (Manifest, error) {
 	if err != nil {
 		return Manifest{}, err
 	}
-	err = a.each(func(_ ManifestFile, r io.Reader) error {
-		_, err := io.Copy(io.Discard, r)
-		return err
-	})
+	err = a.each(func(_ ManifestFile, copy func(io.Writer) error) error { return copy(io.Discard) })
 	if err == nil {
 		err = a.end()
 	}

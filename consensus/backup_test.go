@@ -3,8 +3,13 @@ package consensus
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"testing"
 	"testing/iotest"
@@ -263,23 +268,71 @@ func TestManifestNamesStayInside(t *testing.T) {
 	}
 }
 
-func FuzzArchive(f *testing.F) {
+// archivesOf are one folder in every form that is read: sums in front, sums
+// behind, and format 1. One file has size bytes.
+func archivesOf(t testing.TB, size int) map[string][]byte {
+	t.Helper()
 	fs := vfs.NewMem()
 	if err := fs.MkdirAll("d", 0o755); err != nil {
-		f.Fatal(err)
+		t.Fatal(err)
 	}
-	if err := writeFileAtomic(fs, "d", "a", []byte("content")); err != nil {
-		f.Fatal(err)
+	long := bytes.Repeat([]byte{7}, size)
+	for name, data := range map[string][]byte{"a": []byte("content"), "b": nil, "c": long} {
+		if err := writeFileAtomic(fs, "d", name, data); err != nil {
+			t.Fatal(err)
+		}
 	}
-	files, err := describeDir(fs, "d")
+	files, err := listDir(fs, "d")
 	if err != nil {
-		f.Fatal(err)
+		t.Fatal(err)
 	}
-	var good bytes.Buffer
-	if err := writeArchive(&good, fs, "d", Manifest{Format: archiveFormat, Files: files}); err != nil {
-		f.Fatal(err)
+	archive := func() []byte {
+		var out bytes.Buffer
+		if err := writeArchive(&out, fs, "d", Manifest{Files: files}); err != nil {
+			t.Fatal(err)
+		}
+		return out.Bytes()
 	}
-	f.Add(good.Bytes())
+	forms := map[string][]byte{"behind": archive()}
+	if err := addSums(fs, "d", files); err != nil {
+		t.Fatal(err)
+	}
+	forms["front"] = archive()
+	raw, err := json.Marshal(Manifest{Format: 1, Files: files})
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := slices.Concat(archiveMagic, binary.BigEndian.AppendUint32(nil, uint32(len(raw))), raw, []byte("content"), long)
+	sum := sha256.Sum256(old)
+	forms["format 1"] = append(old, sum[:]...)
+	return forms
+}
+
+// TestArchiveForms reads every form, and refuses each when any part is altered
+// or missing.
+func TestArchiveForms(t *testing.T) {
+	for name, good := range archivesOf(t, sumChunk+5) {
+		m, err := InspectBackup(bytes.NewReader(good))
+		if err != nil || len(m.Files) != 3 || m.Files[0].SHA256 != fmt.Sprintf("%x", sha256.Sum256([]byte("content"))) {
+			t.Errorf("%s: %+v, %v", name, m, err)
+		}
+		for at := 0; at < len(good); at += 1 + at/20 {
+			altered := bytes.Clone(good)
+			altered[at] ^= 0x20
+			if m, err := InspectBackup(bytes.NewReader(altered)); err == nil {
+				t.Errorf("%s: byte %d of %d altered: accepted as %+v", name, at, len(good), m)
+			}
+			if _, err := InspectBackup(bytes.NewReader(good[:at])); !errors.Is(err, ErrCorrupt) {
+				t.Errorf("%s: cut at %d of %d: got %v", name, at, len(good), err)
+			}
+		}
+	}
+}
+
+func FuzzArchive(f *testing.F) {
+	for _, good := range archivesOf(f, 50) {
+		f.Add(good)
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if _, err := InspectBackup(bytes.NewReader(data)); err == nil && !bytes.HasPrefix(data, archiveMagic) {
 			t.Fatal("accepted something else")

@@ -16,7 +16,8 @@ type checkpoint struct {
 	remove   func() error
 }
 
-// takeCheckpoint copies the state into a new folder and describes it. The
+// takeCheckpoint copies the state into a new folder and lists its files, without
+// their sums. The
 // caller removes it. Apply waits while the state machine makes the copy, which
 // for Pebble means links and a copy of the newest write-ahead log.
 func (g *Group) takeCheckpoint() (*checkpoint, error) {
@@ -29,7 +30,7 @@ func (g *Group) takeCheckpoint() (*checkpoint, error) {
 	c.remove = func() error { return g.cfg.fs.RemoveAll(c.dir) }
 	err := g.run.checkpoint(c)
 	if err == nil {
-		c.manifest.Files, err = describeDir(g.cfg.fs, c.dir)
+		c.manifest.Files, err = listDir(g.cfg.fs, c.dir)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("copy the state: %w", err), c.remove())

@@ -1,6 +1,7 @@
 package consensus
 
 import (
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -107,11 +108,16 @@ func (in *incoming) verify(ticket string) error {
 		return err
 	}
 	for _, want := range m.Files {
-		got, err := describeFile(in.fs, in.fs.PathJoin(in.path(ticket), want.Name))
+		path := in.fs.PathJoin(in.path(ticket), want.Name)
+		info, err := in.fs.Stat(path)
 		if err != nil {
-			return fmt.Errorf("received state %s: %s: %w", ticket, want.Name, err)
+			return fmt.Errorf("received state %s: %w", ticket, err)
 		}
-		if got.Size != want.Size || got.SHA256 != want.SHA256 {
+		sum, err := copyFile(io.Discard, in.fs, path, want.Size)
+		if err != nil {
+			return fmt.Errorf("received state %s: %s: %w", ticket, want.Name, truncated(err))
+		}
+		if info.Size() != want.Size || hex.EncodeToString(sum) != want.SHA256 {
 			return fmt.Errorf("received state %s: %s: %w", ticket, want.Name, ErrCorrupt)
 		}
 	}

@@ -96,8 +96,9 @@ func (g *Group) learnCommit(ctx context.Context) {
 		return
 	}
 	term, index, entryTerm := binary.BigEndian.Uint64(body), binary.BigEndian.Uint64(body[8:]), binary.BigEndian.Uint64(body[16:])
-	if term != in.raft.CurrentTerm() || index <= g.run.applied.Load() {
-		return
+	var e raft.Log
+	if term != in.raft.CurrentTerm() || index <= g.run.applied.Load() || g.store.GetLog(index, &e) != nil || e.Term != entryTerm {
+		return // nothing new, or the entry itself is not here yet
 	}
 	in.trans.inject(&raft.AppendEntriesRequest{
 		RPCHeader: raft.RPCHeader{

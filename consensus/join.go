@@ -22,6 +22,9 @@ type joinRequest struct {
 	Expect int `json:"expect"`
 	// HasState: the node has a log or a vote, so it was in a site before.
 	HasState bool `json:"has_state"`
+	// Blank: all that the node has is a term. The leader that was taking it in
+	// fell before it got any entry; it has cast no vote and may begin anew.
+	Blank bool `json:"blank,omitempty"`
 }
 
 // joinAnswer is what the node asked says.
@@ -205,9 +208,27 @@ func resolveJoin(ctx context.Context, resolver *net.Resolver, entry string) []st
 // introduce is what this node says of itself.
 func (g *Group) introduce() (joinRequest, error) {
 	has, err := raft.HasExistingState(g.store, g.store, g.snaps)
+	if err != nil {
+		return joinRequest{}, err
+	}
+	blank, err := g.blank()
 	return joinRequest{
-		ID: g.id, Address: g.PeerAddr(), Expect: g.cfg.BootstrapExpect, HasState: has,
+		ID: g.id, Address: g.PeerAddr(), Expect: g.cfg.BootstrapExpect, HasState: has, Blank: blank,
 	}, err
+}
+
+// blank reports whether this node has no entry, no snapshot, no state and has
+// never cast a vote.
+func (g *Group) blank() (bool, error) {
+	last, err := g.store.LastIndex()
+	if err != nil || last > 0 || g.snaps.latest() != nil || g.run.applied.Load() > 0 {
+		return false, err
+	}
+	_, err = g.store.GetUint64([]byte(lastVoteTermKey))
+	if errors.Is(err, errNotFound) {
+		return true, nil
+	}
+	return false, err
 }
 
 func (g *Group) askToJoin(ctx context.Context, addr string) (joinAnswer, error) {

@@ -31,7 +31,7 @@ func (g *Group) admit(ctx context.Context, req joinRequest) error {
 			return g.moveNode(r, s, req.Address)
 		}
 	}
-	if req.HasState {
+	if req.HasState && !req.Blank {
 		// It was removed, or comes from another site; a new node is empty.
 		return ErrRemoved
 	}

@@ -93,6 +93,44 @@ func TestWipedNodeJoinsAnew(t *testing.T) {
 	c.equalStates()
 }
 
+// TestNodeThatGotOnlyATermJoinsAnew: the leader fell while it took the node in,
+// and the others never heard of it.
+func TestNodeThatGotOnlyATermJoinsAnew(t *testing.T) {
+	c := newCluster(t, 3, nil)
+	victim := c.follower()
+	c.incs(c.leader(), 10)
+	c.stop(victim)
+	for _, tc := range []struct {
+		key   string
+		joins bool
+	}{{lastVoteTermKey, false}, {string(raftTermKey), true}} {
+		c.fs[victim] = vfs.NewMem()
+		dir := c.fs[victim].PathJoin("raft", "log")
+		s, err := openLogStore(dir, c.fs[victim], pebbleLogger{out: testLogger()}, newMetrics())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(s.SetUint64(raftTermKey, 5), s.SetUint64([]byte(tc.key), 5), s.Close()); err != nil {
+			t.Fatal(err)
+		}
+		n := c.start(victim)
+		if tc.joins {
+			c.eventually("the node's vote", func() bool { return votersOf(n) == 3 && n.Applied() > 0 })
+			continue
+		}
+		req, err := n.introduce()
+		if err != nil || !req.HasState || req.Blank {
+			t.Errorf("a node that has voted says of itself %+v, %v", req, err)
+		}
+		leader := c.nodes[c.leaderBut(victim)]
+		if err := leader.admit(testContext(t), req); !errors.Is(err, ErrRemoved) {
+			t.Errorf("a node that has voted elsewhere was admitted: %v", err)
+		}
+		c.stop(victim)
+	}
+	c.equalStates()
+}
+
 func TestNodeMovesToAnotherAddress(t *testing.T) {
 	c := newCluster(t, 3, nil)
 	moved := c.leader()

@@ -56,6 +56,8 @@ var handlers = map[Kind]handler{
 	KindReembed:           handle(applyReembed),
 	KindReceipts:          handle(applyReceipts),
 	KindOutcome:           handle(applyOutcome),
+	KindReflect:           handle(applyReflect),
+	KindRetried:           handle(applyRetried),
 	KindRequestNomination: handle(applyRequestNomination),
 	KindNominate:          handle(applyNominate),
 	KindPromote:           handle(applyPromote),

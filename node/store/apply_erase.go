@@ -140,6 +140,7 @@ func (t *txn) purge(job *Job) Purged {
 		t.put(t.erasureKey(proof.ID), proof)
 		return Purged{More: true}
 	}
+	out.Keys, out.More = t.forgetReflectionsOn(job.Subject)
 	for _, prefix := range t.hangingOn(job) {
 		t.scan(prefix, func(k, _ []byte) bool {
 			if len(t.writes) >= purgeStep {

@@ -103,7 +103,7 @@ func (t *txn) admit(e *Experience, author *Agent) *Reject {
 		return rejectField("body.kind", "unknown kind of experience")
 	case !e.Share.Valid():
 		return rejectField("body.share", "must be auto, candidate or never")
-	case len(e.Lineage.DerivedFrom) > maxLineage || len(e.Lineage.Trajectories) > maxLineage:
+	case len(e.Lineage.DerivedFrom) > maxLineage || len(e.Lineage.Trajectories) > maxLineage || len(e.Lineage.Reflections) > maxLineage:
 		return rejectField("body.lineage", "at most 64 ids of a kind")
 	}
 	e.Owner, e.Agent, e.Principal = author.Number, author.ID, author.Principal
@@ -249,12 +249,19 @@ func (t *txn) absorb(into, from *Experience, said featureRecord, proved bool) {
 }
 
 func joinLineage(into *Lineage, from Lineage) {
-	into.Trajectories = slices.Clone(into.Trajectories) // the record as it stood shares the list
-	for _, id := range from.Trajectories {
-		if len(into.Trajectories) < maxLineage && !slices.Contains(into.Trajectories, id) {
-			into.Trajectories = append(into.Trajectories, id)
+	into.Trajectories = joinIDs(into.Trajectories, from.Trajectories)
+	into.Reflections = joinIDs(into.Reflections, from.Reflections)
+}
+
+// joinIDs adds ids up to the limit of a lineage. The record as it stood shares the list, so that a longer one is a new one.
+func joinIDs(into, from []ID) []ID {
+	into = slices.Clone(into)
+	for _, id := range from {
+		if len(into) < maxLineage && !slices.Contains(into, id) {
+			into = append(into, id)
 		}
 	}
+	return into
 }
 
 // mergeNear keeps the better of two that say the same in other words. The other is stored and superseded, so that nothing

@@ -332,6 +332,7 @@ func applyRemoveAgent(t *txn, b *AgentID) (any, *Reject) {
 	t.put(t.agentKey(a.ID), a)
 	t.moveJudge(a.Principal, was, false, -1)
 	t.count("agents", -1)
+	t.forgetReflectionsOf(a.Number)
 	t.event(Event{Type: "agent.removed", Agent: a.ID, Principal: a.Principal})
 	return a, nil
 }

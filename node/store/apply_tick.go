@@ -39,7 +39,7 @@ type ticking struct {
 
 func applyTick(t *txn, _ *Tick) (any, *Reject) {
 	k := &ticking{txn: t}
-	rules := []func(){k.expireRecords, k.expireKeys, k.expireAttempts, k.expireReceipts, k.expireFeed, k.trimChanges, k.trimClients, k.sweep}
+	rules := []func(){k.expireRecords, k.expireKeys, k.expireAttempts, k.expireReceipts, k.expireReflections, k.expireFeed, k.trimChanges, k.trimClients, k.sweep}
 	for i, rule := range rules {
 		k.limit = tickKeys * (i + 1) / len(rules)
 		rule()

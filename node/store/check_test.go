@@ -65,7 +65,7 @@ func (c *checker) site() {
 func (c *checker) namespace(ns *Namespace) {
 	c.holds(key(kindNamespaceNumber).u32(ns.Number), ns.ID)
 	// Numbers that are always compared, also when nothing is left to count.
-	for _, name := range []string{"agents", "trajectories", "attempts", "meta", "citations", "outcomes", "outcomes/reward", "feed"} {
+	for _, name := range []string{"agents", "trajectories", "attempts", "meta", "citations", "outcomes", "outcomes/reward", "feed", "reflections"} {
 		c.count(ns, name, 0)
 	}
 	c.agents(ns)
@@ -73,6 +73,7 @@ func (c *checker) namespace(ns *Namespace) {
 	inMeta := c.experiences(ns)
 	c.principals(ns, inMeta)
 	c.receipts(ns)
+	c.reflections(ns)
 	c.evidence(ns)
 	c.tallies(ns)
 	c.feed(ns)
@@ -289,6 +290,32 @@ func (c *checker) receipts(ns *Namespace) {
 	}))
 }
 
+func (c *checker) reflections(ns *Namespace) {
+	c.note(list(c.v, nsKey(kindReflection, ns.Number), nil, func(suffix []byte, r *Reflection) bool {
+		if u32At(suffix, 0) != r.Owner || lastID(suffix) != r.ID || len(r.Tries) == 0 || len(r.Tries) > MaxRetries {
+			c.bad("reflection %s of %d is under %x with %d tries", r.ID, r.Owner, suffix, len(r.Tries))
+		}
+		c.count(ns, "reflections", 1)
+		c.count(ns, reflectionCounter(r.Owner), 1)
+		c.holds(nsKey(kindReflectionOf, ns.Number).u32(r.Owner).id(r.Recall), r.ID)
+		c.index(nsKey(kindReflectionIn, ns.Number).u32(r.Owner).id(r.Trajectory).id(r.ID))
+		c.index(reflectionExpiry(r, ns.Number))
+		for _, id := range r.sources() {
+			c.index(nsKey(kindReflectionBase, ns.Number).id(id).u32(r.Owner).id(r.ID))
+		}
+		if traj, err := c.v.TrajectoryOf(ns.Number, r.Owner, r.Trajectory); err != nil || traj == nil {
+			c.bad("reflection %s is about trajectory %s, which is gone: %v", r.ID, r.Trajectory, err)
+		}
+		return true
+	}))
+	c.note(c.v.scan(key(kindReflectionTime), upper(key(kindReflectionTime)), func(k, _ []byte) (bool, error) {
+		if u32At(k, timePrefix) == ns.Number && lastID(k) == (ID{}) {
+			c.may[string(k)] = true // a removed agent's are dropped by the next ticks
+		}
+		return true, nil
+	}))
+}
+
 // evidence belongs to a shared item, or hangs on one that was erased.
 func (c *checker) evidence(ns *Namespace) {
 	prefix := nsKey(kindEvidence, ns.Number)
@@ -374,7 +401,7 @@ func (c *checker) jobs() {
 var derived = []keyKind{
 	kindNamespaceNumber, kindAgentNumber, kindKeyHash, kindIdemTime, kindTrajOwner, kindGroup, kindExternal, kindTrajTime,
 	kindOwner, kindHash, kindBuffered, kindExpiry, kindChild, kindVersion, kindShelf, kindGiven, kindReceiptTime, kindTally,
-	kindJobKey, kindDue,
+	kindJobKey, kindDue, kindReflectionOf, kindReflectionIn, kindReflectionTime, kindReflectionBase,
 }
 
 func (c *checker) compare() {
@@ -439,7 +466,7 @@ func (c *checker) strayCounters() {
 	c.note(c.v.scan(key(kindCounter), upper(key(kindCounter)), func(k, val []byte) (bool, error) {
 		name := string(k[5:])
 		_, known := c.counters[string(k)]
-		for _, prefix := range []string{"status/", "pools/", "pool/", "buffer/", "route/", "discarded/"} {
+		for _, prefix := range []string{"status/", "pools/", "pool/", "buffer/", "route/", "discarded/", "reflections/of/"} {
 			if !known && strings.HasPrefix(name, prefix) && bigEndian(val[1:]) != 0 {
 				c.bad("counter %s is %d, a scan finds none", name, int64(bigEndian(val[1:])))
 			}

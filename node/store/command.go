@@ -40,6 +40,8 @@ const (
 
 	KindReceipts Kind = 30
 	KindOutcome  Kind = 31
+	KindReflect  Kind = 32
+	KindRetried  Kind = 33
 
 	KindRequestNomination Kind = 40
 	KindNominate          Kind = 41

@@ -68,6 +68,12 @@ const (
 	kindDeed     keyKind = 0x4b // ns, link, recall id -> deed: what readers saw themselves
 	kindTurn     keyKind = 0x4c // ns, agent, task group -> turn
 
+	kindReflection     keyKind = 0x35 // ns, agent, id -> Reflection
+	kindReflectionOf   keyKind = 0x36 // ns, agent, recall id -> reflection id
+	kindReflectionIn   keyKind = 0x37 // ns, agent, trajectory, id
+	kindReflectionTime keyKind = 0x38 // time, ns, agent, id: expiry; the zero id is all of an agent
+	kindReflectionBase keyKind = 0x39 // ns, source, agent, id: what its hypotheses were made from
+
 	kindTally       keyKind = 0x50 // ns, task type -> Tally
 	kindAgentTally  keyKind = 0x51 // ns, agent, task type -> AgentTally
 	kindDeltas      keyKind = 0x52 // ns, agent, task type -> gate ring

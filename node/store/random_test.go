@@ -192,6 +192,9 @@ func (w *walk) recallSome() {
 		}
 	}
 	w.send(KindOutcome, o)
+	if reward == 0 && w.rng.IntN(2) == 0 {
+		w.reflectSome(r)
+	}
 	if w.rng.IntN(3) == 0 {
 		w.send(KindReceipts, Receipts{[]Receipt{r}})
 	}

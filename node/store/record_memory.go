@@ -96,6 +96,7 @@ type Lineage struct {
 	Generator    string `cbor:"4,keyasint,omitempty"`
 	Feature      string `cbor:"5,keyasint,omitempty"`
 	Judge        string `cbor:"6,keyasint,omitempty"` // model that judged it; empty for the rules
+	Reflections  []ID   `cbor:"7,keyasint,omitempty"` // whose retry it tells of
 }
 
 // Experience is one version of an experience with its counters. Scenario to ValidUntil are the version's content;

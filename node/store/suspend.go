@@ -3,7 +3,7 @@ package store
 // barred are the commands that an agent of a suspended principal may not give: whatever others would see, or would be judged
 // by. Erasing one's own stays open.
 var barred = map[Kind]bool{
-	KindRecordTrajectory: true, KindAddExperience: true, KindPatchExperience: true, KindRestore: true, KindOutcome: true,
+	KindRecordTrajectory: true, KindAddExperience: true, KindPatchExperience: true, KindRestore: true, KindOutcome: true, KindReflect: true, KindRetried: true,
 	KindRequestNomination: true, KindCurate: true, KindDecidePromotion: true, KindSample: true,
 }
 

@@ -29,6 +29,18 @@ type phrases struct {
 	works    string // %s tool, %s what works, %s what fails, %s error
 	need     string // %s call, %s tool: prerequisite
 	with     string // %s tool, %s arguments: a call in words
+
+	hypoFailed  string // hypothesis: %s call, %s error
+	hypoStray   string // %s call that the success does not have
+	hypoLeftOut string // %s calls that the failure lacks
+	hypoInstead string // %s call of the success
+	hypoSame    string // %s plan of a success at the same task
+	hypoSimilar string // %s plan of a success at a similar task
+	hypoLesson  string // %s lesson from a similar task
+	turned      string // retry: %s what worked, %s call, %s error
+	swapped     string // retry: %s what worked, %s call that led nowhere
+	path        string // retry: %s steps
+	then        string // between two steps of a path
 }
 
 var english = phrases{
@@ -57,6 +69,18 @@ var english = phrases{
 	works:    "In `%s`, %s works; %s fails with %s.",
 	need:     "Call %s before `%s`.",
 	with:     "`%s` with %s",
+
+	hypoFailed:  "The first wrong step was probably %s: it failed with %s.",
+	hypoStray:   "The first wrong step was probably %s: the attempt that succeeded did not make it.",
+	hypoLeftOut: "Left out before it: %s.",
+	hypoInstead: "The success called %s instead.",
+	hypoSame:    "What worked at this task before: %s",
+	hypoSimilar: "What worked at a similar task: %s",
+	hypoLesson:  "A lesson from a similar task says: %s",
+	turned:      "Do: %s. Before that, %s failed with %s.",
+	swapped:     "Do: %s. Before that, %s led nowhere.",
+	path:        "The way that worked: %s.",
+	then:        ", then ",
 }
 
 var chinese = phrases{
@@ -85,6 +109,18 @@ var chinese = phrases{
 	works:    "在 `%s` 中，%s 有效；%s 会返回 %s。",
 	need:     "先调用 %s，再调用 `%s`。",
 	with:     "`%s`（%s）",
+
+	hypoFailed:  "第一个错误步骤可能是 %s：失败，返回 %s。",
+	hypoStray:   "第一个错误步骤可能是 %s：成功的尝试没有这一步。",
+	hypoLeftOut: "之前遗漏了：%s。",
+	hypoInstead: "成功的尝试改用了 %s。",
+	hypoSame:    "此前完成该任务的步骤：%s",
+	hypoSimilar: "类似任务的有效步骤：%s",
+	hypoLesson:  "类似任务的经验是：%s",
+	turned:      "应当：%s。此前 %s 失败，返回 %s。",
+	swapped:     "应当：%s。此前 %s 没有结果。",
+	path:        "有效的过程：%s。",
+	then:        "，然后 ",
 }
 
 // phrasesFor returns the words of the language of text: Chinese when at least three in ten letters are Han.

@@ -124,10 +124,15 @@ func (p *Predictor) Neighbours(agent, excludeGroup string, v embed.Vector, k int
 	return nearest(found, k)
 }
 
-func nearest(found []scored, k int) []federation.Neighbour {
+// sortScored puts the most similar first.
+func sortScored(found []scored) {
 	slices.SortFunc(found, func(a, b scored) int {
 		return cmp.Or(cmp.Compare(b.similarity, a.similarity), cmp.Compare(b.At, a.At), cmp.Compare(a.ID, b.ID))
 	})
+}
+
+func nearest(found []scored, k int) []federation.Neighbour {
+	sortScored(found)
 	out := make([]federation.Neighbour, 0, min(k, len(found)))
 	for _, f := range found[:min(k, len(found))] {
 		out = append(out, federation.Neighbour{Similarity: f.similarity, Reward: micro(f.Reward)})

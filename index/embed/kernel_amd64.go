@@ -5,11 +5,12 @@ import "golang.org/x/sys/cpu"
 // haveKernels says that the assembly in this package runs on this CPU.
 var haveKernels = cpu.X86.HasAVX2 && cpu.X86.HasFMA
 
-// q8Dot3 writes sixteen outputs of three tokens: dst = scale * sum over blocks(xs * sum(w x)) + bias. w is packed by packQ8, x
-// holds rows of words with a scale a block in xs. Strides are bytes between tokens.
+// q8Dot2 writes 32 outputs of two tokens: dst = scale * sum over blocks(xs * sum(w x)) + bias. w and wide are made by
+// packQ8, x is the split form of quantizeBlocks with a scale a block in xs and the sums of what is below zero in below. Strides
+// are bytes between tokens.
 //
 //go:noescape
-func q8Dot3(dst *float32, dstStride uintptr, w *int8, x *int16, xStride uintptr, xs *float32, xsStride uintptr, blocks int, scale, bias *float32)
+func q8Dot2(dst *float32, dstStride uintptr, w *int8, wide *uint8, x *int8, xStride uintptr, xs *float32, below *int32, xsStride uintptr, blocks int, scale, bias *float32)
 
 // q4Dot3 does the same for weights 0..15 that stand for -8..7, packed by packQ4: d holds their scales [blocks][16], x is bytes,
 // corr -8 times the sum of each block of x.
@@ -17,11 +18,12 @@ func q8Dot3(dst *float32, dstStride uintptr, w *int8, x *int16, xStride uintptr,
 //go:noescape
 func q4Dot3(dst *float32, dstStride uintptr, w *uint8, d *float32, x *int8, xStride uintptr, xs *float32, corr *int32, xsStride uintptr, blocks int, bias *float32)
 
-// quantizeBlocks turns blocks of 32 floats into whole numbers of -127..127 with scale max|x|/127, as bytes and as words, and
-// writes -8 times their sum.
+// quantizeBlocks turns blocks of 32 floats into whole numbers q of -127..127 with scale max|x|/127. split takes them again in
+// fours: four |q|, then four bytes that are all ones where q is below zero. corr is -8 times the sum of q, below the sum of |q|
+// where q is below zero.
 //
 //go:noescape
-func quantizeBlocks(q *int8, wide *int16, scale *float32, corr *int32, x *float32, blocks int)
+func quantizeBlocks(q, split *int8, scale *float32, corr, below *int32, x *float32, blocks int)
 
 // gemm4x16 writes dst[4][16] = a[4][k] b[k][16]. Strides are bytes between rows; k is at least 1.
 //

@@ -28,98 +28,156 @@ GLOBL f127<>(SB), RODATA|NOPTR, $4
 DATA fTiny<>+0(SB)/4, $0x1120FDDB      // 127e-30: below it a block counts as zero
 GLOBL fTiny<>(SB), RODATA|NOPTR, $4
 
-// Token t of a pair of inputs: products of words, pairs to doublewords; Y12 and Y13 hold the weights of sixteen outputs.
-#define Q8TOKEN(address, lo, hi) \
-	VPBROADCASTD address, Y14  \
-	VPMADDWD     Y12, Y14, Y15 \
-	VPMADDWD     Y13, Y14, Y14 \
-	VPADDD       Y15, lo, lo   \
-	VPADDD       Y14, hi, hi
+// A step is eight inputs; these are four |x| and their mask twice, of one token.
+#define Q8INPUT(abs0, mask0, abs1, mask1) \
+	VPBROADCASTD abs0, Y9   \
+	VPBROADCASTD mask0, Y10 \
+	VPBROADCASTD abs1, Y11  \
+	VPBROADCASTD mask1, Y12
 
-#define Q8PAIR(i) \
-	VPMOVSXBW (32*i)(SI), Y12             \
-	VPMOVSXBW (32*i+16)(SI), Y13          \
-	Q8TOKEN((4*i)(R8), Y0, Y1)            \
-	Q8TOKEN((4*i)(R8)(R9*1), Y2, Y3)      \
-	Q8TOKEN((4*i)(R8)(R9*2), Y4, Y5)
+// Eight inputs, eight outputs of one token. Where x is below zero its mask is all ones, so that |x| (w ^ mask) is x w - |x|;
+// what is missing is the same for all outputs and is in sum from the start of the block. A word takes two such products.
+#define Q8PRODUCTS(w0, w1) \
+	VPXOR      w0, Y10, Y13  \
+	VPMADDUBSW Y13, Y9, Y13  \
+	VPXOR      w1, Y12, Y14  \
+	VPMADDUBSW Y14, Y11, Y14
 
-// A block of token t is done: add its integer sums times its scale.
-#define Q8SCALE(address, lo, hi, sumLo, sumHi) \
-	VBROADCASTSS address, Y14   \
-	VCVTDQ2PS    lo, lo         \
-	VCVTDQ2PS    hi, hi         \
-	VFMADD231PS  Y14, lo, sumLo \
-	VFMADD231PS  Y14, hi, sumHi
+// The weights are so small that a word holds the products of both fours of inputs.
+#define Q8NARROW(w0, w1, sum) \
+	Q8PRODUCTS(w0, w1)       \
+	VPADDW     Y14, Y13, Y13 \
+	VPMADDWD   Y8, Y13, Y13  \
+	VPADDD     Y13, sum, sum
 
-// func q8Dot3(dst *float32, dstStride uintptr, w *int8, x *int16, xStride uintptr, xs *float32, xsStride uintptr, blocks int, scale, bias *float32)
-TEXT ·q8Dot3(SB), NOSPLIT, $0-80
+#define Q8WIDE(w0, w1, sum) \
+	Q8PRODUCTS(w0, w1)       \
+	VPMADDWD   Y8, Y13, Y13  \
+	VPMADDWD   Y8, Y14, Y14  \
+	VPADDD     Y13, sum, sum \
+	VPADDD     Y14, sum, sum
+
+// Step i of a block, 32 outputs of two tokens.
+#define Q8STEP(form, i) \
+	Q8INPUT((16*i)(R8), (16*i+4)(R8), (16*i+8)(R8), (16*i+12)(R8)) \
+	form((256*i)(SI), (256*i+128)(SI), Y0)    \
+	form((256*i+32)(SI), (256*i+160)(SI), Y1) \
+	form((256*i+64)(SI), (256*i+192)(SI), Y2) \
+	form((256*i+96)(SI), (256*i+224)(SI), Y3) \
+	Q8INPUT((16*i)(R8)(R9*1), (16*i+4)(R8)(R9*1), (16*i+8)(R8)(R9*1), (16*i+12)(R8)(R9*1)) \
+	form((256*i)(SI), (256*i+128)(SI), Y4)    \
+	form((256*i+32)(SI), (256*i+160)(SI), Y5) \
+	form((256*i+64)(SI), (256*i+192)(SI), Y6) \
+	form((256*i+96)(SI), (256*i+224)(SI), Y7)
+
+// A block of one token is done: add its integer sums times its scale to what dst holds.
+#define Q8SCALE(scale, to, a, b, c, d) \
+	VBROADCASTSS scale, Y9       \
+	VCVTDQ2PS    a, a            \
+	VCVTDQ2PS    b, b            \
+	VCVTDQ2PS    c, c            \
+	VCVTDQ2PS    d, d            \
+	VFMADD213PS  (to), Y9, a     \
+	VFMADD213PS  32(to), Y9, b   \
+	VFMADD213PS  64(to), Y9, c   \
+	VFMADD213PS  96(to), Y9, d   \
+	VMOVUPS      a, (to)         \
+	VMOVUPS      b, 32(to)       \
+	VMOVUPS      c, 64(to)       \
+	VMOVUPS      d, 96(to)
+
+// All blocks are done: times the scales of the weights, plus bias.
+#define Q8FINISH(i) \
+	VMOVUPS      (32*i)(AX), Y0     \
+	VMOVUPS      (32*i)(BX), Y1     \
+	VMOVUPS      (32*i)(DI), Y2     \
+	VMOVUPS      (32*i)(DX), Y3     \
+	VFMADD213PS  Y1, Y0, Y2         \
+	VFMADD213PS  Y1, Y0, Y3         \
+	VMOVUPS      Y2, (32*i)(DI)     \
+	VMOVUPS      Y3, (32*i)(DX)
+
+// func q8Dot2(dst *float32, dstStride uintptr, w *int8, wide *uint8, x *int8, xStride uintptr, xs *float32, below *int32, xsStride uintptr, blocks int, scale, bias *float32)
+TEXT ·q8Dot2(SB), NOSPLIT, $0-96
 	MOVQ dst+0(FP), DI
 	MOVQ dstStride+8(FP), DX
 	MOVQ w+16(FP), SI
-	MOVQ x+24(FP), R8
-	MOVQ xStride+32(FP), R9
-	MOVQ xs+40(FP), R12
-	MOVQ xsStride+48(FP), BX
-	MOVQ blocks+56(FP), CX
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	VXORPS Y8, Y8, Y8
-	VXORPS Y9, Y9, Y9
-	VXORPS Y10, Y10, Y10
-	VXORPS Y11, Y11, Y11
+	MOVQ wide+24(FP), R11
+	MOVQ x+32(FP), R8
+	MOVQ xStride+40(FP), R9
+	MOVQ xs+48(FP), R12
+	MOVQ below+56(FP), R10
+	MOVQ xsStride+64(FP), BX
+	MOVQ blocks+72(FP), CX
+	ADDQ DI, DX
+	VMOVDQU ones16<>(SB), Y8
+	VXORPS Y0, Y0, Y0
+	VMOVUPS Y0, (DI)
+	VMOVUPS Y0, 32(DI)
+	VMOVUPS Y0, 64(DI)
+	VMOVUPS Y0, 96(DI)
+	VMOVUPS Y0, (DX)
+	VMOVUPS Y0, 32(DX)
+	VMOVUPS Y0, 64(DX)
+	VMOVUPS Y0, 96(DX)
 
 q8block:
-	VPXOR Y0, Y0, Y0
-	VPXOR Y1, Y1, Y1
-	VPXOR Y2, Y2, Y2
-	VPXOR Y3, Y3, Y3
-	VPXOR Y4, Y4, Y4
-	VPXOR Y5, Y5, Y5
-	Q8PAIR(0)
-	Q8PAIR(1)
-	Q8PAIR(2)
-	Q8PAIR(3)
-	Q8PAIR(4)
-	Q8PAIR(5)
-	Q8PAIR(6)
-	Q8PAIR(7)
-	Q8PAIR(8)
-	Q8PAIR(9)
-	Q8PAIR(10)
-	Q8PAIR(11)
-	Q8PAIR(12)
-	Q8PAIR(13)
-	Q8PAIR(14)
-	Q8PAIR(15)
-	Q8SCALE((R12), Y0, Y1, Y6, Y7)
-	Q8SCALE((R12)(BX*1), Y2, Y3, Y8, Y9)
-	Q8SCALE((R12)(BX*2), Y4, Y5, Y10, Y11)
-	ADDQ $512, SI
+	VPBROADCASTD (R10), Y0
+	VPBROADCASTD (R10)(BX*1), Y4
+	VMOVDQA Y0, Y1
+	VMOVDQA Y0, Y2
+	VMOVDQA Y0, Y3
+	VMOVDQA Y4, Y5
+	VMOVDQA Y4, Y6
+	VMOVDQA Y4, Y7
+	MOVBLZX (R11), AX
+	TESTL $1, AX
+	JNZ  wide0
+	Q8STEP(Q8NARROW, 0)
+q8step1:
+	TESTL $2, AX
+	JNZ  wide1
+	Q8STEP(Q8NARROW, 1)
+q8step2:
+	TESTL $4, AX
+	JNZ  wide2
+	Q8STEP(Q8NARROW, 2)
+q8step3:
+	TESTL $8, AX
+	JNZ  wide3
+	Q8STEP(Q8NARROW, 3)
+q8scale:
+	Q8SCALE((R12), DI, Y0, Y1, Y2, Y3)
+	Q8SCALE((R12)(BX*1), DX, Y4, Y5, Y6, Y7)
+	ADDQ $1024, SI
 	ADDQ $64, R8
 	ADDQ $4, R12
+	ADDQ $4, R10
+	INCQ R11
 	DECQ CX
 	JNZ  q8block
 
-	MOVQ scale+64(FP), AX
-	MOVQ bias+72(FP), BX
-	VMOVUPS (AX), Y0
-	VMOVUPS 32(AX), Y1
-	VMOVUPS (BX), Y2
-	VMOVUPS 32(BX), Y3
-	VFMADD213PS Y2, Y0, Y6
-	VFMADD213PS Y3, Y1, Y7
-	VFMADD213PS Y2, Y0, Y8
-	VFMADD213PS Y3, Y1, Y9
-	VFMADD213PS Y2, Y0, Y10
-	VFMADD213PS Y3, Y1, Y11
-	VMOVUPS Y6, (DI)
-	VMOVUPS Y7, 32(DI)
-	VMOVUPS Y8, (DI)(DX*1)
-	VMOVUPS Y9, 32(DI)(DX*1)
-	VMOVUPS Y10, (DI)(DX*2)
-	VMOVUPS Y11, 32(DI)(DX*2)
+	MOVQ scale+80(FP), AX
+	MOVQ bias+88(FP), BX
+	Q8FINISH(0)
+	Q8FINISH(1)
+	Q8FINISH(2)
+	Q8FINISH(3)
 	VZEROUPPER
 	RET
+
+wide0:
+	Q8STEP(Q8WIDE, 0)
+	JMP  q8step1
+wide1:
+	Q8STEP(Q8WIDE, 1)
+	JMP  q8step2
+wide2:
+	Q8STEP(Q8WIDE, 2)
+	JMP  q8step3
+wide3:
+	Q8STEP(Q8WIDE, 3)
+	JMP  q8scale
 
 // Token t of four inputs. Weights 0..15 are unsigned as they are; eight pairs of products stay below 2^15 (8*2*15*127), so
 // words are added first.
@@ -217,14 +275,16 @@ q4block:
 	VZEROUPPER
 	RET
 
-// func quantizeBlocks(q *int8, wide *int16, scale *float32, corr *int32, x *float32, blocks int)
-TEXT ·quantizeBlocks(SB), NOSPLIT, $0-48
+// func quantizeBlocks(q, split *int8, scale *float32, corr, below *int32, x *float32, blocks int)
+TEXT ·quantizeBlocks(SB), NOSPLIT, $0-56
 	MOVQ q+0(FP), DI
-	MOVQ wide+8(FP), R9
+	MOVQ split+8(FP), R9
 	MOVQ scale+16(FP), SI
 	MOVQ corr+24(FP), DX
-	MOVQ x+32(FP), R8
-	MOVQ blocks+40(FP), CX
+	MOVQ below+32(FP), R10
+	MOVQ x+40(FP), R8
+	MOVQ blocks+48(FP), CX
+	VPXOR Y15, Y15, Y15
 	VBROADCASTSS absMask<>(SB), Y10
 	VMOVSS f127<>(SB), X11
 	VMOVSS fTiny<>(SB), X12
@@ -265,13 +325,24 @@ quantblock:
 	VCVTPS2DQ Y3, Y3
 	VPACKSSDW Y1, Y0, Y0
 	VPACKSSDW Y3, Y2, Y2
-	VPERMQ $0xD8, Y0, Y4
-	VPERMQ $0xD8, Y2, Y5
-	VMOVDQU Y4, (R9)
-	VMOVDQU Y5, 32(R9)
 	VPACKSSWB Y2, Y0, Y0
 	VPERMD Y0, Y13, Y0
 	VMOVDQU Y0, (DI)
+	VPABSB Y0, Y4
+	VPCMPGTB Y0, Y15, Y5            // 0 > q
+	VPUNPCKLDQ Y5, Y4, Y6           // fours of |q| and of its mask, in turn
+	VPUNPCKHDQ Y5, Y4, Y7
+	VPERM2I128 $0x20, Y7, Y6, Y8
+	VPERM2I128 $0x31, Y7, Y6, Y6
+	VMOVDQU Y8, (R9)
+	VMOVDQU Y6, 32(R9)
+	VPAND Y5, Y4, Y4
+	VPSADBW Y15, Y4, Y4             // sums of eight |q| below zero
+	VEXTRACTI128 $1, Y4, X5
+	VPADDD X5, X4, X4
+	VPSHUFD $0x4E, X4, X5
+	VPADDD X5, X4, X4
+	VMOVD X4, (R10)
 	VPMADDUBSW Y0, Y14, Y1          // 1 * q, pairs
 	VPMADDWD Y9, Y1, Y1
 	VEXTRACTI128 $1, Y1, X2
@@ -288,6 +359,7 @@ quantblock:
 	ADDQ $64, R9
 	ADDQ $4, SI
 	ADDQ $4, DX
+	ADDQ $4, R10
 	ADDQ $128, R8
 	DECQ CX
 	JNZ  quantblock

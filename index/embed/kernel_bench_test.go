@@ -2,7 +2,7 @@ package embed
 
 import "testing"
 
-// BenchmarkKernels multiplies 60 tokens with 16 outputs of a 384-wide matrix.
+// BenchmarkKernels multiplies 60 tokens with 32 outputs of a 384-wide matrix.
 func BenchmarkKernels(b *testing.B) {
 	if !haveKernels {
 		b.Skip("no kernels for this CPU")
@@ -14,10 +14,14 @@ func BenchmarkKernels(b *testing.B) {
 	}
 	var in input
 	in.set(x, tokens, width, true)
-	dst, bias, d := make([]float32, tokens*16), make([]float32, 16), make([]float32, 16*blocks)
-	w8, w4 := make([]int8, 16*width), make([]uint8, 16*width)
+	dst, bias, d := make([]float32, tokens*32), make([]float32, 32), make([]float32, 32*blocks)
+	w8, w4 := make([]int8, 32*width), make([]uint8, 32*width)
+	wide := make([]uint8, blocks)
 	for i := range w8 {
 		w8[i], w4[i] = int8(i%255-127), uint8(i%16)
+	}
+	for i := range wide {
+		wide[i] = 1 << (i % 4) // about as often as in real weights
 	}
 	run := func(name string, macs int, f func()) {
 		b.Run(name, func(b *testing.B) {
@@ -27,14 +31,16 @@ func BenchmarkKernels(b *testing.B) {
 			b.ReportMetric(float64(macs)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GMAC/s")
 		})
 	}
-	run("q8", tokens*width*16, func() {
-		for t := 0; t < tokens; t += tileTokens {
-			q8Dot3(&dst[t*16], 64, &w8[0], &in.wide[t*width], 2*width, &in.scale[t*blocks], floatBytes(blocks), blocks, &bias[0], &bias[0])
+	run("q8", tokens*width*32, func() {
+		for t := 0; t < tokens; t += q8Tokens {
+			q8Dot2(&dst[t*32], 128, &w8[0], &wide[0], &in.split[2*t*width], 2*width, &in.scale[t*blocks], &in.below[t*blocks], floatBytes(blocks), blocks, &bias[0], &bias[0])
 		}
 	})
-	run("q4", tokens*width*16, func() {
-		for t := 0; t < tokens; t += tileTokens {
-			q4Dot3(&dst[t*16], 64, &w4[0], &d[0], &in.q[t*width], width, &in.scale[t*blocks], &in.corr[t*blocks], floatBytes(blocks), blocks, &bias[0])
+	run("q4", tokens*width*32, func() {
+		for o := 0; o < 32; o += q4Outputs {
+			for t := 0; t < tokens; t += q4Tokens {
+				q4Dot3(&dst[t*32+o], 128, &w4[o*width], &d[o*blocks], &in.q[t*width], width, &in.scale[t*blocks], &in.corr[t*blocks], floatBytes(blocks), blocks, &bias[o])
+			}
 		}
 	})
 	run("quantize", tokens*width, func() { in.set(x, tokens, width, true) })

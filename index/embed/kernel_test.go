@@ -51,6 +51,10 @@ func randomFloats(r *rand.Rand, n int) []float32 {
 		clear(x[:min(n, blockSize)])
 	case 1:
 		x[r.IntN(n)] *= 1000
+	case 2: // all at the ends of the range
+		for i := range x {
+			x[i] = float32(math.Copysign(float64(size), float64(x[i])))
+		}
 	}
 	return x
 }
@@ -72,11 +76,13 @@ func checkMatrix(t *testing.T, r *rand.Rand, n, out, width int, four bool) {
 	t.Helper()
 	w, bias := rows{out: out, in: width}, randomFloats(r, out)
 	raw := make([]byte, out*width)
+	end := [4]int{127, 64, 63, 30}[r.IntN(4)] // steps of 63 and -64 are narrow and fill their words
 	for i := range raw {
-		raw[i] = byte(r.IntN(255) - 127)
-		if r.IntN(4) == 0 {
-			raw[i] = [2]byte{127, 129}[r.IntN(2)] // the ends of the range: nothing may saturate
+		x := r.IntN(2*end+1) - end
+		if r.IntN(4) == 0 || r.IntN(2) == 0 && end == 63 {
+			x = [2]int{end, -end - 1}[r.IntN(2)] // the ends of the range: nothing may saturate
 		}
+		raw[i] = byte(x)
 	}
 	if four {
 		for i := 0; i < out*width; i += blockSize {
@@ -116,8 +122,8 @@ func TestMatrixKernels(t *testing.T) {
 	needKernels(t)
 	r := rand.New(rand.NewPCG(1, 1))
 	for n := 1; n <= 14; n++ {
-		checkMatrix(t, r, n, tileOutputs*(1+n%3), blockSize*(1+n%5), n%2 == 0)
-		checkMatrix(t, r, n, tileOutputs, 384, n%2 == 1)
+		checkMatrix(t, r, n, q8Outputs*(1+n%3), blockSize*(1+n%5), n%2 == 0)
+		checkMatrix(t, r, n, q8Outputs, 384, n%2 == 1)
 	}
 	checkMatrix(t, r, 5, 32, 1536, true)
 	checkMatrix(t, r, 5, 32, 1536, false)
@@ -129,31 +135,32 @@ func FuzzMatrixKernels(f *testing.F) {
 	f.Add(uint64(2), uint8(13), uint8(2), uint8(12), false)
 	f.Fuzz(func(t *testing.T, seed uint64, n, out, blocks uint8, four bool) {
 		r := rand.New(rand.NewPCG(seed, 2))
-		checkMatrix(t, r, 1+int(n%30), tileOutputs*(1+int(out%4)), blockSize*(1+int(blocks%48)), four)
+		checkMatrix(t, r, 1+int(n%30), q8Outputs*(1+int(out%4)), blockSize*(1+int(blocks%48)), four)
 	})
 }
 
 func checkQuantize(t *testing.T, x []float32) {
 	t.Helper()
 	blocks := len(x) / blockSize
-	q, wide := make([]int8, len(x)), make([]int16, len(x))
-	scale, corr := make([]float32, blocks), make([]int32, blocks)
-	quantizeBlocks(&q[0], &wide[0], &scale[0], &corr[0], &x[0], blocks)
+	q, split := make([]int8, len(x)), make([]int8, 2*len(x))
+	scale, corr, below := make([]float32, blocks), make([]int32, blocks), make([]int32, blocks)
+	quantizeBlocks(&q[0], &split[0], &scale[0], &corr[0], &below[0], &x[0], blocks)
 	for b := range blocks {
 		want, wantScale := plainQuantize(x[b*blockSize:][:blockSize])
 		if math.Abs(float64(scale[b]-wantScale)) > 1e-6*float64(wantScale) {
 			t.Fatalf("block %d: scale %v, want %v", b, scale[b], wantScale)
 		}
-		sum := int32(0)
+		var sum, under int32
 		for i, w := range want {
 			at := b*blockSize + i
-			if int32(q[at]) != w || int32(wide[at]) != w {
-				t.Fatalf("value %v: %d and %d, want %d", x[at], q[at], wide[at], w)
+			size, mask := split[at/4*8+at%4], split[at/4*8+4+at%4]
+			if int32(q[at]) != w || int32(size) != max(w, -w) || (mask == -1) != (w < 0) || mask != 0 && mask != -1 {
+				t.Fatalf("value %v: %d, split %d and %d, want %d", x[at], q[at], size, mask, w)
 			}
-			sum += w
+			sum, under = sum+w, under+max(0, -w)
 		}
-		if corr[b] != -8*sum {
-			t.Fatalf("block %d: correction %d, want %d", b, corr[b], -8*sum)
+		if corr[b] != -8*sum || below[b] != under {
+			t.Fatalf("block %d: corrections %d and %d, want %d and %d", b, corr[b], below[b], -8*sum, under)
 		}
 	}
 }

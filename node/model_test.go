@@ -151,7 +151,7 @@ func TestModelDistilsJudgesAndRewards(t *testing.T) {
 	if len(got.Gate) != 1 || got.Gate[0].Actual == nil || *got.Gate[0].Actual != 1 {
 		t.Errorf("gate %+v, want the judged reward", got.Gate)
 	}
-	at := slices.IndexFunc(got.Experiences, func(e api.Experience) bool { return e.Lineage.Generator == "llm/scripted/distil.en@1" })
+	at := slices.IndexFunc(got.Experiences, func(e api.Experience) bool { return e.Lineage.Generator == "llm/scripted/distil.en@2" })
 	if at < 0 {
 		t.Fatalf("no lesson of the model among %+v, discarded %+v", got.Experiences, got.Discarded)
 	}
@@ -232,6 +232,7 @@ func TestRecallRerankedAndRewritten(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	s.indexed()
 	ask := func() api.RecallAnswer {
 		t.Helper()
 		out, err := s.node.Recall(context.Background(), c, api.RecallRequest{

@@ -274,8 +274,11 @@ func clip(s string, n int) string {
 }
 
 // Generator names a role's model and prompt in the lineage of what they made, such as "llm/gpt-x/distil.en@1".
-func (c *Client) generator(role Role, language string) string {
-	return fmt.Sprintf("llm/%s/%s.%s@%s", c.endpoints[role].model.Name, role, language, PromptVersion)
+func (c *Client) generator(role Role, language string) string { return c.named(role, role, language) }
+
+// named is generator for a prompt that asks the model of another role.
+func (c *Client) named(role, prompt Role, language string) string {
+	return fmt.Sprintf("llm/%s/%s.%s@%s", c.endpoints[role].model.Name, prompt, language, PromptVersion)
 }
 
 // schema is a JSON schema with its name.

@@ -50,13 +50,13 @@ func TestEveryProblemIsTold(t *testing.T) {
 
 // TestPromptVersion fails when a prompt changes and the version does not: lineage would name the wrong prompt.
 func TestPromptVersion(t *testing.T) {
-	entries, err := promptFiles.ReadDir("prompts/v1")
+	entries, err := promptFiles.ReadDir("prompts/v2")
 	if err != nil {
 		t.Fatal(err)
 	}
 	h := sha256.New()
 	for _, e := range entries {
-		text, err := promptFiles.ReadFile("prompts/v1/" + e.Name())
+		text, err := promptFiles.ReadFile("prompts/v2/" + e.Name())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +73,7 @@ func TestPromptVersion(t *testing.T) {
 }
 
 func TestPromptsExistInBothLanguages(t *testing.T) {
-	for _, role := range Roles {
+	for _, role := range append([]Role{promptReflect}, Roles...) {
 		for _, language := range []string{English, Chinese} {
 			if prompts[string(role)+"."+language] == nil {
 				t.Errorf("no prompt %s.%s", role, language)
@@ -94,6 +94,7 @@ func FuzzParse(f *testing.F) {
 		for _, read := range []func() error{
 			func() error { _, err := readVerdict(s); return err }, func() error { _, err := flights().read(s); return err },
 			func() error { _, err := recalled().readRanking(s); return err }, func() error { _, err := recalled().readRewrite(s); return err },
+			func() error { _, err := refused().read(s); return err },
 		} {
 			_ = read()
 		}

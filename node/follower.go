@@ -12,6 +12,7 @@ import (
 	"cairn/index"
 	"cairn/index/embed"
 	"cairn/node/gate"
+	"cairn/node/recall"
 	"cairn/node/store"
 )
 
@@ -42,6 +43,7 @@ type entryState struct {
 type follower struct {
 	store     *store.Store
 	predictor *gate.Predictor
+	router    recall.Router
 	log       *slog.Logger
 	folder    string // where pools keep the values of many vectors, outside of memory; empty: in memory
 
@@ -73,6 +75,7 @@ func (f *follower) rebuild(files *indexFiles) error {
 	old := f.pools
 	f.pools, f.entries, f.generation = map[poolKey]*index.Pool{}, map[store.ID]*entry{}, generation
 	f.mu.Unlock()
+	f.router.Clear()
 	closePools(old)
 	if files != nil {
 		if err := files.load(f, v); err != nil {
@@ -175,10 +178,15 @@ func (f *follower) catchUp() error {
 func (f *follower) apply(v *store.View, c store.Change) error {
 	if c.Kind == store.ChangeTrajectory {
 		t, err := v.TrajectoryOf(c.Namespace, c.Owner, c.ID)
-		if err == nil && t != nil {
+		switch {
+		case err != nil:
+			return err
+		case t == nil:
+			f.router.Remove(predictorAgent(c.Namespace, c.Owner), c.ID.String())
+		default:
 			f.learn(c.Namespace, t)
 		}
-		return err
+		return nil
 	}
 	e, err := v.ExperienceOf(c.Namespace, c.Owner, c.ID)
 	if err != nil {
@@ -274,12 +282,13 @@ func (f *follower) pool(key poolKey) *index.Pool {
 	return p
 }
 
-// learn feeds a group's rewards to the predictor.
+// learn feeds a group's rewards to the predictor and its task to the router.
 func (f *follower) learn(ns uint32, t *store.Trajectory) {
 	vector := unpack(t.TaskVector)
 	if vector.IsZero() {
 		return
 	}
+	f.router.Add(predictorAgent(ns, t.Owner), t.ID.String(), t.TaskType, vector)
 	for _, r := range t.Rewards {
 		f.predictor.Add(gate.Outcome{
 			ID: fmt.Sprintf("%s/%d", t.ID, r.Attempt), Agent: predictorAgent(ns, t.Owner), TaskType: t.TaskType,

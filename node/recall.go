@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -37,14 +36,15 @@ type recalling struct {
 	env   map[string]string
 	group [32]byte
 	parts []part
+	route string   // the task type of the sub-pool that is searched; empty: all
 	steps []string // written by a model for this task
 
 	unproven map[string]bool // of what is given, by id
 
-	total, passed, above int
-	out                  api.RecallAnswer
-	items                []store.ReceiptItem
-	shown                []shownKey
+	total, passed int
+	out           api.RecallAnswer
+	items         []store.ReceiptItem
+	shown         []shownKey
 }
 
 // Recall finds experiences that fit a task, in the caller's own pool and in what the namespace shares. In mode inject the
@@ -57,6 +57,9 @@ func (n *Node) Recall(ctx context.Context, c api.Caller, req api.RecallRequest) 
 	}
 	defer v.Close()
 	r := &recalling{n: n, v: v, ns: ns, c: c, req: req}
+	if err := r.fromMessages(); err != nil {
+		return api.RecallAnswer{}, err
+	}
 	if err := r.check(); err != nil {
 		return api.RecallAnswer{}, err
 	}
@@ -146,59 +149,6 @@ func (r *recalling) identify() error {
 	return nil
 }
 
-// find searches the pools and ranks what was found.
-func (r *recalling) find(ctx context.Context) error {
-	text := r.req.Task
-	if r.req.Context != "" {
-		text += "\n" + r.req.Context
-	}
-	vector, err := r.n.embed(ctx, text)
-	if err != nil {
-		r.out.Degraded = append(r.out.Degraded, "embedding: keywords only")
-	}
-	r.embedParts(ctx, vector)
-	var ordinary, shelf []recall.Candidate
-	ledger := new(probation)
-	if slices.Contains(r.req.Pools, "own") {
-		own, err := r.search(ctx, poolKey{r.ns.Number, r.agent.Number}, text, vector, r.keepOwn)
-		if err != nil {
-			return err
-		}
-		ordinary = append(ordinary, own...)
-	}
-	if slices.Contains(r.req.Pools, "meta") {
-		meta, err := r.search(ctx, poolKey{r.ns.Number, store.SharedOwner}, text, vector, r.keepMeta)
-		if err != nil {
-			return err
-		}
-		ordinary = append(ordinary, meta...)
-		if ledger, err = r.onProbation(ctx, text, vector); err != nil {
-			return err
-		}
-		ordinary = append(ordinary, ledger.proven...)
-		if r.req.Mode == "inject" {
-			if shelf, err = r.search(ctx, poolKey{r.ns.Number, store.SharedOwner}, text, vector, r.keepCandidate); err != nil {
-				return err
-			}
-			if shelf, err = r.unseen(shelf); err != nil {
-				return err
-			}
-			if shelf, err = r.undisproved(ledger, shelf); err != nil {
-				return err
-			}
-		}
-	}
-	ordinary, shelf = withoutCopies(ordinary, shelf)
-	opts := recall.DefaultOptions()
-	opts.K, opts.TokenBudget = r.k, r.req.TokenBudget
-	opts.Explore = r.req.Mode == "inject"
-	opts.Epsilon, opts.Coin = epsilonOf(r.ns.Settings), rand.Float64()
-	ranked, omitted := rankOnce(ordinary, shelf, opts)
-	ranked, r.unproven = ledger.extra(ranked, opts)
-	r.fill(r.askModels(ctx, ranked), omitted)
-	return nil
-}
-
 // keepOwn, keepMeta and keepCandidate are the scopes; hard filters come after them.
 func (r *recalling) keepOwn(s *entryState) bool {
 	return s.exp.Status == federation.StatusActive || s.exp.Status == federation.StatusBuffered || s.exp.Status == federation.StatusDormant
@@ -208,8 +158,7 @@ func (r *recalling) keepMeta(s *entryState) bool {
 	if s.exp.Status != federation.StatusPromoted && s.exp.Status != federation.StatusDormant {
 		return false
 	}
-	return (s.exp.Unit == "" || s.exp.Principal == r.agent.Principal) &&
-		(r.req.Filters.MinTrust == 0 || s.exp.Trust != nil && score(s.exp.Trust.Trust) >= r.req.Filters.MinTrust)
+	return s.exp.Unit == "" || s.exp.Principal == r.agent.Principal
 }
 
 func (r *recalling) keepCandidate(s *entryState) bool {
@@ -228,6 +177,7 @@ func (r *recalling) hard(e *store.Experience) bool {
 		len(f.Kind) > 0 && !slices.Contains(f.Kind, string(e.Kind)),
 		f.RPE == "positive" && e.RPE <= 0, f.RPE == "negative" && e.RPE >= 0,
 		r.since != 0 && e.CreatedAt < r.since,
+		e.PromotedAt != 0 && f.MinTrust > 0 && (e.Trust == nil || score(e.Trust.Trust) < f.MinTrust),
 		!r.hasTools(e.Tools):
 		return false
 	}
@@ -265,7 +215,7 @@ func (r *recalling) search(ctx context.Context, key poolKey, text string, vector
 		Text: text, Vector: vector, Others: r.n.others(ctx, key, text), Limit: r.k * wideFactor,
 		Filter: func(_ string, meta any) bool {
 			s := stateOf(meta)
-			if !scope(s) {
+			if !scope(s) || !r.onRoute(s.exp) {
 				return false
 			}
 			r.total++
@@ -302,16 +252,13 @@ func (r *recalling) candidate(pool *index.Pool, h index.Hit) (recall.Candidate, 
 	if open, err := r.open(e); err != nil || !open {
 		return recall.Candidate{}, false, err
 	}
-	if h.AboveFloor {
-		r.above++
-	}
 	h.Meta = e
 	out := recall.Candidate{
 		ID: h.ID, Hit: h, Principal: e.Principal, Own: e.Principal == r.agent.Principal,
 		Strength: score(e.StrengthNow(r.v.Now())), UseCount: score(e.Recalled), AbsRPE: score(max(e.RPE, -e.RPE)),
 		Buffered: e.Status == federation.StatusBuffered, CreatedAt: e.CreatedAt, WaitingSince: e.CreatedAt,
-		Length: recall.EstimateTokens(e.Scenario) + recall.EstimateTokens(e.Content), Source: recall.SourceOwn,
-		Trust: score(federation.OwnTrust(e.Helped, e.Recalled)),
+		Source: recall.SourceOwn,
+		Trust:  score(federation.OwnTrust(e.Helped, e.Recalled)),
 	}
 	if doc, ok := pool.Get(h.ID); ok {
 		out.Vectors = doc.Vectors
@@ -325,6 +272,7 @@ func (r *recalling) candidate(pool *index.Pool, h index.Hit) (recall.Candidate, 
 			out.Trust, out.Mu = score(e.Trust.Trust), score(e.Trust.Mu)
 		}
 	}
+	out.Length = recall.ItemTokens(r.guidanceItem(recall.Ranked{Candidate: out, Exploratory: out.Source == recall.SourceCandidate}))
 	return out, true, nil
 }
 
@@ -423,26 +371,34 @@ func (r *recalling) fill(ranked []recall.Ranked, omitted []recall.Omitted) {
 	}
 	r.out.Guidance = recall.GuidanceWithSteps(r.steps, r.guidance(ranked))
 	if len(ranked) == 0 {
-		r.out.WhyEmpty = recall.WhyEmpty(r.total, r.passed, r.above)
+		r.out.WhyEmpty = r.whyEmpty()
 	}
 }
 
+// guidance are the items of an answer as its text shows them. Where the first alone is beyond the token budget, it is cut.
 func (r *recalling) guidance(ranked []recall.Ranked) []recall.GuidanceItem {
 	var out []recall.GuidanceItem
 	for _, x := range ranked {
-		e := x.Hit.Meta.(*store.Experience)
-		item := recall.GuidanceItem{
-			ID: x.ID, Source: x.Source, Author: e.Principal, Kind: string(e.Kind), Scenario: e.Scenario, Content: e.Content,
-			AgeDays: int(max(0, r.v.Now()-e.CreatedAt) / (24 * 3_600_000)), Success: e.Success, Failure: e.Failure,
-			Exploratory: x.Exploratory, Buffered: x.Buffered, Strength: x.Strength,
-		}
-		if e.Trust != nil {
-			t := score(e.Trust.Trust)
-			item.Trust = &t
-		}
-		out = append(out, item)
+		out = append(out, r.guidanceItem(x))
+	}
+	if r.req.TokenBudget > 0 && len(out) == 1 {
+		out[0] = recall.Shortened(out[0], r.req.TokenBudget-recall.PreambleTokens)
 	}
 	return out
+}
+
+func (r *recalling) guidanceItem(x recall.Ranked) recall.GuidanceItem {
+	e := x.Hit.Meta.(*store.Experience)
+	item := recall.GuidanceItem{
+		ID: x.ID, Source: x.Source, Author: e.Principal, Kind: string(e.Kind), Scenario: e.Scenario, Content: e.Content,
+		AgeDays: int(max(0, r.v.Now()-e.CreatedAt) / (24 * 3_600_000)), Success: e.Success, Failure: e.Failure,
+		Exploratory: x.Exploratory, Buffered: x.Buffered, Strength: x.Strength,
+	}
+	if e.Trust != nil {
+		t := score(e.Trust.Trust)
+		item.Trust = &t
+	}
+	return item
 }
 
 // finish makes the receipt of an inject recall and queues it.

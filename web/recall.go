@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"strconv"
 	"strings"
@@ -22,13 +23,26 @@ func (s *Server) registerRecall() {
 
 type recallInput struct {
 	ReadParams
-	Body api.RecallRequest
+	RawBody []byte
+	Body    api.RecallRequest
+}
+
+// Resolve names body.task beside other faults when a readable body has neither a task nor messages; the schema cannot say
+// that one of the two is required.
+func (in *recallInput) Resolve(huma.Context) []error {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(in.RawBody, &fields) != nil || fields == nil || fields["task"] != nil || fields["messages"] != nil {
+		return nil
+	}
+	return []error{&huma.ErrorDetail{Location: "body.task", Message: "is required, or body.messages"}}
 }
 
 // recall is a read that leaves a receipt. It ignores Idempotency-Key: each recall has a receipt of its own.
 func (s *Server) recall(ctx context.Context, in *recallInput) (*answered[api.RecallAnswer], error) {
-	if err := blank(text{"body.task", &in.Body.Task}); err != nil {
-		return nil, err
+	if len(in.Body.Messages) == 0 {
+		if err := blank(text{"body.task", &in.Body.Task}); err != nil {
+			return nil, err
+		}
 	}
 	if _, err := s.svc.AwaitRead(ctx, in.wish()); err != nil {
 		return nil, s.refuse(ctx, err)

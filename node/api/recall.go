@@ -2,7 +2,8 @@ package api
 
 // RecallRequest asks for experiences that fit a task. A pointer that is absent means the default.
 type RecallRequest struct {
-	Task        string            `json:"task" minLength:"1" maxLength:"8000"`
+	Task        string            `json:"task,omitempty" minLength:"1" maxLength:"8000" doc:"Required unless there are messages"`
+	Messages    []Message         `json:"messages,omitempty" minItems:"1" maxItems:"200" doc:"A conversation instead of a task: the last turn of the user is the task, the first one its context; recalled guidance in them is left out"`
 	TaskType    string            `json:"task_type,omitempty" maxLength:"64" pattern:"^[\\p{L}\\p{M}\\p{Nd}._-]{0,64}$" doc:"Fixes the expectation that trust measures against; filters.task_type only filters"`
 	GroupKey    string            `json:"group_key,omitempty" maxLength:"128"`
 	Context     string            `json:"context,omitempty" maxLength:"8000"`
@@ -15,6 +16,12 @@ type RecallRequest struct {
 	Rewrite     bool              `json:"rewrite,omitempty" doc:"Let a language model write steps for this task; without one the plain guidance stays and degraded says so"`
 	TokenBudget int               `json:"token_budget,omitempty" minimum:"0" maximum:"100000" doc:"Estimated tokens of the guidance; cuts the lowest, never the first. 0 = none"`
 	As          string            `json:"as,omitempty" maxLength:"64" doc:"Admin, auditor: what that agent would find; search mode only, no receipt"`
+}
+
+// Message is one turn of a conversation.
+type Message struct {
+	Role    string `json:"role" enum:"system,developer,user,assistant,tool,function"`
+	Content string `json:"content" maxLength:"32000"`
 }
 
 // RecallFilters are hard: what fails one is not scored.
@@ -36,7 +43,15 @@ type RecallAnswer struct {
 	Withdrawn   []string   `json:"withdrawn" doc:"Given to this agent before and revoked since"`
 	WhyEmpty    string     `json:"why_empty,omitempty" enum:"floor,filters,no experiences"`
 	Degraded    []string   `json:"degraded" doc:"Steps that were left out, with why"`
+	Route       *Route     `json:"route,omitempty" doc:"The task type to which similar tasks of this agent belong, where the request names none"`
 	Index       uint64     `json:"index" doc:"The applied index that was read"`
+}
+
+// Route says in which sub-pool a recall looked.
+type Route struct {
+	TaskType string  `json:"task_type"`
+	Share    float64 `json:"share" doc:"Part of the votes of the most similar tasks"`
+	Followed bool    `json:"followed" doc:"False: the vote was weak or its sub-pool held too little, so that all were searched"`
 }
 
 // Recalled is one experience of an answer.

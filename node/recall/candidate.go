@@ -28,7 +28,7 @@ type Candidate struct {
 	UseCount     float64        // corrected number of recalls
 	AbsRPE       float64        // |reward prediction error| at recording, [0,1]
 	CreatedAt    int64          // Unix milliseconds
-	Length       int            // estimated tokens when rendered, see EstimateTokens
+	Length       int            // estimated tokens when rendered, see ItemTokens
 }
 
 // Options of Rank. The zero value of K means DefaultK; see DefaultOptions for the rest.

@@ -60,6 +60,55 @@ func GuidanceWithSteps(steps []string, items []GuidanceItem) string {
 	return b.String()
 }
 
+// ItemTokens estimates the tokens of an item as Guidance renders it.
+func ItemTokens(item GuidanceItem) int {
+	return EstimateTokens(head(item)) + EstimateTokens(item.Scenario) + EstimateTokens(item.Content) + itemMarks +
+		strings.Count(item.Scenario, "\n") + strings.Count(item.Content, "\n")
+}
+
+// itemMarks are the tokens of an item's number, its labels and the quotation marks of its first lines.
+const itemMarks = 10
+
+// PreambleTokens are those of the sentence before the items.
+var PreambleTokens = EstimateTokens(preamble)
+
+// cutMark ends a lesson of which the rest did not fit.
+const cutMark = " [cut]"
+
+// Shortened is an item cut to about the given number of tokens: first the content, from its end, then the scenario. An
+// item that fits is returned as it is. The head line stays, so that a small number may be exceeded by it.
+func Shortened(item GuidanceItem, tokens int) GuidanceItem {
+	over := ItemTokens(item) - tokens
+	if over <= 0 {
+		return item
+	}
+	item.Content, over = cut(item.Content, over)
+	item.Scenario, _ = cut(item.Scenario, over)
+	return item
+}
+
+// cut takes at least so many tokens off the end of a text, if it has them, and returns how many are still too many.
+func cut(s string, over int) (string, int) {
+	if over <= 0 {
+		return s, 0
+	}
+	want := EstimateTokens(s) - over - EstimateTokens(cutMark)
+	if want <= 0 {
+		return strings.TrimSpace(cutMark), -want
+	}
+	runes := []rune(s)
+	low, high := 0, len(runes) // the longest beginning that fits: more characters never make fewer tokens
+	for low < high {
+		mid := (low + high + 1) / 2
+		if EstimateTokens(string(runes[:mid])) <= want {
+			low = mid
+		} else {
+			high = mid - 1
+		}
+	}
+	return strings.TrimRightFunc(string(runes[:low]), unicode.IsSpace) + cutMark, 0
+}
+
 func head(item GuidanceItem) string {
 	parts := []string{"id=" + word(item.ID), "source=" + word(item.Source), "author=" + word(item.Author), "kind=" + word(item.Kind)}
 	if item.Trust != nil {

@@ -76,11 +76,32 @@ func TestEstimateTokens(t *testing.T) {
 
 func TestWhyEmpty(t *testing.T) {
 	for _, tc := range []struct {
-		total, filtered, above int
-		want                   string
-	}{{0, 0, 0, "no experiences"}, {3, 0, 0, "filters"}, {3, 2, 0, "floor"}, {3, 2, 1, ""}} {
-		if got := WhyEmpty(tc.total, tc.filtered, tc.above); got != tc.want {
-			t.Errorf("WhyEmpty(%d, %d, %d) = %q, want %q", tc.total, tc.filtered, tc.above, got, tc.want)
+		total, filtered int
+		want            string
+	}{{0, 0, "no experiences"}, {3, 0, "filters"}, {3, 2, "floor"}} {
+		if got := WhyEmpty(tc.total, tc.filtered); got != tc.want {
+			t.Errorf("WhyEmpty(%d, %d) = %q, want %q", tc.total, tc.filtered, got, tc.want)
 		}
+	}
+}
+
+func TestShortened(t *testing.T) {
+	item := GuidanceItem{ID: "01A", Author: "ann", Kind: "direct", Scenario: "A pipe drips\nin the cellar", Content: strings.Repeat("close the valve, ", 40)}
+	full := ItemTokens(item)
+	if got := Shortened(item, full); got != item {
+		t.Errorf("what fits was cut: %q", got.Content)
+	}
+	bare := ItemTokens(GuidanceItem{ID: "01A", Author: "ann", Kind: "direct"})
+	for tokens := bare + 10; tokens < full; tokens += 7 {
+		got := Shortened(item, tokens)
+		if n := EstimateTokens(Guidance([]GuidanceItem{got})); n > tokens+PreambleTokens {
+			t.Errorf("%d tokens: rendered in %d", tokens, n)
+		}
+		if !strings.Contains(got.Content, "[cut]") {
+			t.Errorf("%d tokens: nothing says that %q is cut", tokens, got.Content)
+		}
+	}
+	if got := Shortened(item, 1); got.Content != "[cut]" || got.Scenario != "[cut]" {
+		t.Errorf("no room: %q, %q", got.Scenario, got.Content)
 	}
 }

@@ -13,6 +13,9 @@ const (
 	RouteNeighbours = 5
 	// RouteWeak is the share of the votes below which a route says too little: search all sub-pools.
 	RouteWeak = .6
+	// RouteNear is the similarity on the common scale that the nearest task has to have. Who knows tasks of one type only
+	// would else send everything there.
+	RouteNear = .3
 	// maxTasks is how many tasks a Router remembers of one agent; the oldest give way.
 	maxTasks = 2000
 )
@@ -32,14 +35,17 @@ type routedTask struct {
 }
 
 // Route is where a task belongs. TaskType is empty when no task of a type is known; Share is what part of the votes it
-// has, in [0,1].
+// has, in [0,1]; Nearest is the similarity of the most similar task, on the common scale.
 type Route struct {
 	TaskType string
 	Share    float64
+	Nearest  float64
 }
 
 // Weak reports that the vote decides nothing.
-func (r Route) Weak() bool { return r.TaskType == "" || r.Share < RouteWeak }
+func (r Route) Weak() bool {
+	return r.TaskType == "" || r.Share < RouteWeak || r.Nearest < RouteNear
+}
 
 // Add remembers a task of an agent under its id; a known id is replaced. A task without a type or with a vector that
 // cannot be used does not vote.
@@ -62,6 +68,23 @@ func (r *Router) Add(agent, id, taskType string, v embed.Vector) {
 		list = slices.Delete(list, 0, 1)
 	}
 	r.agents[agent] = append(list, routedTask{id, taskType, unit})
+}
+
+// Remove drops one task of an agent, if it is known.
+func (r *Router) Remove(agent, id string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.agents[agent] = slices.DeleteFunc(r.agents[agent], func(t routedTask) bool { return t.id == id })
+	if len(r.agents[agent]) == 0 {
+		delete(r.agents, agent)
+	}
+}
+
+// Clear drops all tasks.
+func (r *Router) Clear() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.agents = nil
 }
 
 // Forget drops an agent's tasks.
@@ -103,8 +126,11 @@ func (r *Router) Route(agent string, v embed.Vector) Route {
 	for taskType, sum := range sums {
 		share := sum / max(total, 1e-9)
 		if best.TaskType == "" || share > best.Share || share == best.Share && taskType < best.TaskType {
-			best = Route{taskType, share}
+			best = Route{TaskType: taskType, Share: share}
 		}
+	}
+	if len(votes) > 0 {
+		best.Nearest = votes[0].weight
 	}
 	return best
 }

@@ -45,9 +45,26 @@ func TestRoute(t *testing.T) {
 	if got := r.Route("ann", tilted(0, .1)); got.TaskType != "moved" {
 		t.Errorf("a known task is replaced: %+v", got)
 	}
+	if got := r.Route("ann", tilted(7, 0)); got.TaskType == "" || !got.Weak() {
+		t.Errorf("a task like none: %+v, want a weak vote", got)
+	}
+	r.Remove("bob", "none")
+	r.Remove("bob", "b")
+	if got := r.Route("bob", tilted(0, 0)); got != (Route{}) {
+		t.Errorf("removed: %+v", got)
+	}
 	r.Forget("ann")
 	if got := r.Route("ann", tilted(0, .1)); got != (Route{}) {
 		t.Errorf("forgotten: %+v", got)
+	}
+}
+
+func TestRouterIsCleared(t *testing.T) {
+	var r Router
+	r.Add("ann", "a", "x", tilted(0, 0))
+	r.Clear()
+	if got := r.Route("ann", tilted(0, 0)); got != (Route{}) {
+		t.Errorf("cleared: %+v", got)
 	}
 }
 

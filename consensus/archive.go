@@ -3,6 +3,7 @@ package consensus
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -14,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -277,45 +279,52 @@ const (
 	sumChunks = 4
 )
 
-// copySum copies size bytes from r to w and adds them to sums, on a goroutine of
-// its own: a sum takes longer than a copy. It returns the first of sums, or
+// copySum copies size bytes from r to w and adds them to sums. A sum takes as
+// long as a copy, so one chunk is read while the one before is summed and the
+// one before that is written. It returns the first of sums, or
 // io.ErrUnexpectedEOF when r ends too early.
 func copySum(w io.Writer, r io.Reader, size int64, sums ...hash.Hash) ([]byte, error) {
-	free, full := make(chan []byte, sumChunks), make(chan []byte, sumChunks)
+	free, read, summed := make(chan []byte, sumChunks), make(chan []byte, sumChunks), make(chan []byte, sumChunks)
 	for range min(sumChunks, (size+sumChunk-1)/sumChunk) {
 		free <- make([]byte, min(size, sumChunk))
 	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for chunk := range full {
-			for _, s := range sums {
-				s.Write(chunk)
-			}
-			free <- chunk[:cap(chunk)]
-		}
-	}()
-	err := func() error {
-		defer close(full)
-		for left := size; left > 0; {
+	var running sync.WaitGroup
+	var failed atomic.Bool
+	var readErr, writeErr error
+	running.Go(func() {
+		defer close(read)
+		for left := size; left > 0 && !failed.Load(); {
 			chunk := <-free
 			n, err := io.ReadFull(r, chunk[:min(left, int64(len(chunk)))])
 			if errors.Is(err, io.EOF) {
 				err = io.ErrUnexpectedEOF
 			}
 			if err != nil {
-				return err
-			}
-			full <- chunk[:n]
-			if _, err := w.Write(chunk[:n]); err != nil {
-				return err
+				readErr = err
+				return
 			}
 			left -= int64(n)
+			read <- chunk[:n]
 		}
-		return nil
-	}()
-	<-done
-	return sums[0].Sum(nil), err
+	})
+	running.Go(func() {
+		defer close(summed)
+		for chunk := range read {
+			for _, s := range sums {
+				s.Write(chunk)
+			}
+			summed <- chunk
+		}
+	})
+	for chunk := range summed {
+		if writeErr == nil {
+			_, writeErr = w.Write(chunk)
+			failed.Store(writeErr != nil)
+		}
+		free <- chunk[:cap(chunk)]
+	}
+	running.Wait()
+	return sums[0].Sum(nil), cmp.Or(writeErr, readErr)
 }
 
 // extract writes all files into dir, which it creates, and syncs them. On an

@@ -1,0 +1,8 @@
+//go:build !race
+
+package consensus
+
+import "time"
+
+// testHeartbeat is the heartbeat timeout of nodes in tests.
+const testHeartbeat = 200 * time.Millisecond

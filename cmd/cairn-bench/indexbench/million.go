@@ -63,7 +63,7 @@ func (b *bench) million() error {
 	}
 	pool.Close()
 	pool = index.NewPool()
-	return b.load(path)
+	return b.loading(path)
 }
 
 // fill puts a document for each row.
@@ -117,8 +117,8 @@ func (b *bench) slowest(pool *index.Pool, s *set) error {
 	return nil
 }
 
-// load measures the loading of the pool's file.
-func (b *bench) load(path string) error {
+// loading measures the loading of the pool's file.
+func (b *bench) loading(path string) error {
 	var values []float64
 	for range 3 {
 		debug.FreeOSMemory()

@@ -53,7 +53,24 @@ func Run(ctx context.Context, o Options) (rows []Row, notes []string, err error)
 		b.note("peers: %v", a.Versions)
 	}
 	err = b.all()
-	return b.rows, b.notes, errors.Join(err, b.python.close(), b.golang.close())
+	b.end(b.python, "python")
+	b.end(b.golang, "go")
+	return b.rows, b.notes, err
+}
+
+// end closes a peer. One that crashed has cost its rows already.
+func (b *bench) end(p *peer, name string) {
+	if err := p.close(); err != nil {
+		b.note("the %s peer ended with %v", name, err)
+	}
+}
+
+// fresh gives the Python peer a new process: libraries with threads and memory of their own do not get along in one.
+func (b *bench) fresh() error {
+	b.end(b.python, "python")
+	var err error
+	b.python, err = startPython(b.ctx, b.o.Peers)
+	return err
 }
 
 // all runs the parts. An error of a peer is the reason of the rows of its part; any other ends the run.
@@ -78,7 +95,12 @@ func (b *bench) all() error {
 			continue
 		}
 		b.o.Progress(strings.Join(part.rows, ", "))
-		err := part.run()
+		start := time.Now()
+		err := b.fresh()
+		if err == nil || errors.Is(err, errPeer) {
+			err = part.run()
+		}
+		b.note("%s and what goes with it took %.0f s", part.rows[0], time.Since(start).Seconds())
 		if err != nil && !errors.Is(err, errPeer) {
 			return err
 		}

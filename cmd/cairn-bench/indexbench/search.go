@@ -1,6 +1,7 @@
 package indexbench
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -56,6 +57,11 @@ func (b *bench) hand(s *set) error {
 	if err := writeVectors(b.path(s.name+".queries"), s.queries); err != nil {
 		return err
 	}
+	return b.load(s)
+}
+
+// load makes the Python peer read a set that it was given.
+func (b *bench) load(s *set) error {
 	_, err := b.python.ask("load", request{"set": s.name, "dims": s.dims, "rows": b.path(s.name), "queries": b.path(s.name + ".queries")})
 	return err
 }
@@ -111,22 +117,33 @@ func (b *bench) theirs(s *built, lib string, ef int, more request) (found [][]ui
 	return found, a.Seconds, err
 }
 
-// least is the smallest width at which search reaches a recall, or the width with the greatest.
+// least is the smallest width at which search reaches a recall, or comes within nearlyAll of the most that it reaches: a width
+// beyond that buys nothing, and would hold its side back.
 func least(truth [][]uint32, bar float64, search func(width int) ([][]uint32, float64, error)) (width int, recall float64, err error) {
-	for _, w := range widths {
+	var recalls []float64
+	for i, w := range widths {
 		found, _, err := search(w)
 		if err != nil {
 			return 0, 0, err
 		}
-		if r := recallOf(found, truth); r > recall {
-			width, recall = w, r
+		recalls = append(recalls, recallOf(found, truth))
+		if recalls[i] >= bar {
+			return w, recalls[i], nil
 		}
-		if recall >= bar {
+		if i >= flatWidths && recalls[i]-recalls[i-flatWidths] < nearlyAll {
 			break
 		}
 	}
-	return width, recall, nil
+	most := slices.Max(recalls)
+	i := slices.IndexFunc(recalls, func(r float64) bool { return r >= most-nearlyAll })
+	return widths[i], recalls[i], nil
 }
+
+// A side whose recall rises by less than nearlyAll over so many widths has reached what it can.
+const (
+	nearlyAll  = .002
+	flatWidths = 6
+)
 
 // against compares searches with those of a peer that reaches the recall demanded, or as much as it can; ours is no less than its.
 func (b *bench) against(row string, s *built, lib string, more request) error {
@@ -163,12 +180,7 @@ func (b *bench) words() error {
 	if _, err := b.python.ask("build", request{"lib": "hnswlib", "set": s.name, "m": linksPeer, "ef": widthBuild}); err != nil {
 		return err
 	}
-	err = b.against("search_100d_vs_hnswlib", o, "hnswlib", nil)
-	_, err2 := b.python.ask("drop", request{"lib": "hnswlib", "set": s.name})
-	if err != nil {
-		return err
-	}
-	return err2
+	return b.against("search_100d_vs_hnswlib", o, "hnswlib", nil)
 }
 
 // texts are the rows on synthetic vectors of 384 values.
@@ -202,6 +214,9 @@ func (b *bench) texts() error {
 		if !slices.ContainsFunc(p.rows, b.wanted) {
 			continue
 		}
+		if err := errors.Join(b.fresh(), b.load(s.set)); err != nil {
+			return err
+		}
 		r := request{"lib": p.lib, "set": s.name, "m": linksPeer, "ef": widthBuild}
 		for k, v := range p.more {
 			r[k] = v
@@ -216,9 +231,6 @@ func (b *bench) texts() error {
 			}
 		}
 		b.note("%s: built in %.3g s of CPU", p.lib, a.Seconds)
-		if _, err := b.python.ask("drop", request{"lib": p.lib, "set": s.name}); err != nil {
-			return err
-		}
 	}
 	return nil
 }

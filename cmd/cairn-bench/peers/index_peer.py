@@ -79,10 +79,6 @@ class Peer:
         self.built[r["lib"], r["set"]] = index
         return seconds
 
-    def drop(self, r):
-        self.built.pop((r["lib"], r["set"]), None)
-        return {}
-
     def search(self, r):
         import numpy as np
 

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/alecthomas/kong"
+
 	"cairn/cmd/cairn/site"
 	"cairn/consensus"
 	"cairn/node"
@@ -39,6 +41,16 @@ type serveCmd struct {
 	Grace           time.Duration `env:"CAIRN_GRACE" default:"10s" help:"How long requests under way may take at the end (${env})." placeholder:"10s"`
 	ScreenURL       string        `name:"screen-url" env:"CAIRN_SCREEN_URL" help:"Service that screens texts after the built-in rules before they are shared; its key is CAIRN_SCREEN_KEY (${env})." placeholder:"URL"`
 	embedderFlags
+}
+
+// AfterApply refuses the flags of clients: who gives --addr means --api, and would get a node somewhere else.
+func (serveCmd) AfterApply(parsed *kong.Context) error {
+	for _, p := range parsed.Path {
+		if p.Flag != nil && (p.Flag.Name == "addr" || p.Flag.Name == "key-file") {
+			return fmt.Errorf("--%s is for clients of a node; a node listens at --api", p.Flag.Name)
+		}
+	}
+	return nil
 }
 
 // readyLimit is how long a node may take from its start until it is ready.

@@ -22,7 +22,7 @@ type metrics struct {
 	applied, indexed, indexRows                     *prometheus.Desc
 	indexRecall, indexVectors, indexBytes           *prometheus.Desc
 	experiences, monitor, bufferAge, queueAge, dead *prometheus.Desc
-	llm                                             *prometheus.Desc
+	llm, stateFiles, stateDebt, stateBytes          *prometheus.Desc
 }
 
 func newMetrics(n *Node) *metrics {
@@ -56,6 +56,9 @@ func newMetrics(n *Node) *metrics {
 		queueAge:     gauge("cairn_queue_age_seconds", "For how long the oldest job has been due; 0 when none is."),
 		dead:         gauge("cairn_dead_jobs", "Jobs that gave up.", "namespace"),
 		llm:          gauge("cairn_llm_spent_total", "What a namespace asked of language models: calls, tokens, cached, failed, refused.", "namespace", "what"),
+		stateFiles:   gauge("cairn_state_l0_files", "Files in level 0 of the state's database."),
+		stateDebt:    gauge("cairn_state_compaction_debt_bytes", "Bytes the state's database still has to compact."),
+		stateBytes:   gauge("cairn_state_disk_bytes", "Size of the state's database on disk."),
 	}
 }
 
@@ -70,7 +73,7 @@ func (m *metrics) Describe(out chan<- *prometheus.Desc) {
 	}
 	for _, d := range []*prometheus.Desc{
 		m.applied, m.indexed, m.indexRows, m.indexRecall, m.indexVectors, m.indexBytes, m.experiences, m.monitor, m.bufferAge,
-		m.queueAge, m.dead, m.llm,
+		m.queueAge, m.dead, m.llm, m.stateFiles, m.stateDebt, m.stateBytes,
 	} {
 		out <- d
 	}
@@ -84,6 +87,11 @@ func (m *metrics) Collect(out chan<- prometheus.Metric) {
 	at, _ := m.n.store.Applied()
 	put := gauges(out)
 	put(m.applied, float64(at))
+	if db := m.n.store.Metrics(); db != nil {
+		put(m.stateFiles, float64(db.Levels[0].TablesCount))
+		put(m.stateDebt, float64(db.Compact.EstimatedDebt))
+		put(m.stateBytes, float64(db.DiskSpaceUsage()))
+	}
 	if m.n.index == nil {
 		return // still opening
 	}

@@ -14,8 +14,12 @@ type reembedCmd struct {
 	Detach bool `help:"Queue the work and do not wait for it."`
 }
 
-// reembedPoll is the time between two looks at how far the work is.
-const reembedPoll = 300 * time.Millisecond
+// The pause between two looks at how far the work is: a look reads every vector, so on a large site it takes long and is
+// taken more rarely.
+const (
+	reembedPoll  = 300 * time.Millisecond
+	reembedShare = 20 // a look may take this part of the time
+)
 
 // Run queues what has no vectors of the encoder in use, and shows how far the nodes are. Ended early, the work goes on.
 func (c reembedCmd) Run(a *app) error {
@@ -33,18 +37,20 @@ func (c reembedCmd) Run(a *app) error {
 	}
 	queued := out.Queued
 	bar := a.progress(queued, "embed")
-	tick := time.NewTicker(reembedPoll)
-	defer tick.Stop()
+	pause := time.NewTimer(reembedPoll)
+	defer pause.Stop()
 	for out.Stale > out.Failed {
 		select {
-		case <-tick.C:
+		case <-pause.C:
 		case <-a.ctx.Done():
 			return a.ctx.Err()
 		}
+		start := time.Now()
 		done, err := cl.Reembed(a.ctx, true)
 		if err != nil {
 			return err
 		}
+		pause.Reset(max(reembedPoll, reembedShare*time.Since(start)))
 		out = done.Value
 		_ = bar.Set(max(0, queued-out.Stale))
 	}

@@ -42,6 +42,14 @@ func TestOK(t *testing.T) {
 	}
 }
 
+func TestWanted(t *testing.T) {
+	for rows, want := range map[string]bool{"": true, "1m": true, "embed,1m": true, "embed,filter": false} {
+		if got := (Options{Rows: rows}).Wanted("load_1m_s"); got != want {
+			t.Errorf("%q: %v", rows, got)
+		}
+	}
+}
+
 func TestTruth(t *testing.T) {
 	s := synthetic("truth", 500, 20, 16, 1)
 	all := make([]uint32, len(s.rows))

@@ -15,10 +15,15 @@ import (
 // Options of a run.
 type Options struct {
 	Peers    string // folder that peers/index.sh filled
-	Rows     string // only rows whose name contains it
+	Rows     string // only rows whose name contains it, or one of several with commas between
 	Quick    bool   // smaller sets, and no rows of a million
 	Seed     uint64
 	Progress func(text string)
+}
+
+// Wanted reports whether a row is to be measured.
+func (o Options) Wanted(name string) bool {
+	return slices.ContainsFunc(strings.Split(o.Rows, ","), func(part string) bool { return strings.Contains(name, part) })
 }
 
 // rounds alternate between the two sides.
@@ -124,7 +129,7 @@ func (b *bench) all() error {
 	return nil
 }
 
-func (b *bench) wanted(name string) bool { return strings.Contains(name, b.o.Rows) }
+func (b *bench) wanted(name string) bool { return b.o.Wanted(name) }
 
 func (b *bench) row(name string) *Row {
 	for i := range b.rows {

@@ -3,8 +3,6 @@ package store
 import (
 	"errors"
 	"fmt"
-
-	"github.com/cockroachdb/pebble/v2"
 )
 
 const (
@@ -112,7 +110,7 @@ func (s *Store) applyBatch(gen *generation, first, term uint64, times []int64, c
 	if len(commands) == 0 || first+uint64(len(commands))-1 <= pos.Index {
 		return results, nil // all applied before a restart
 	}
-	batch := gen.db.NewIndexedBatch()
+	batch := newStage(gen.db)
 	for i, data := range commands {
 		index := first + uint64(i)
 		if index <= pos.Index {
@@ -125,19 +123,12 @@ func (s *Store) applyBatch(gen *generation, first, term uint64, times []int64, c
 		pos.Now = max(pos.Now, times[i])
 		result, hash, err := applyOne(batch, gen.hot, pos, data)
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("apply entry %d: %w", index, err), batch.Close())
+			return nil, errors.Join(fmt.Errorf("apply entry %d: %w", index, err), batch.batch.Close())
 		}
 		results[i], pos.Hash = result, hash
 	}
-	value, err := encodeValue(pos)
-	if err != nil {
-		return nil, errors.Join(err, batch.Close())
-	}
-	if err := batch.Set(key(kindMeta).str(string(metaApplied)), value, nil); err != nil {
-		return nil, errors.Join(fmt.Errorf("write position: %w", err), batch.Close())
-	}
-	if err := batch.Commit(pebble.NoSync); err != nil {
-		return nil, fmt.Errorf("commit batch: %w", err)
+	if err := batch.commit(pos); err != nil {
+		return nil, err
 	}
 	s.mu.Lock()
 	s.pos = pos
@@ -147,7 +138,7 @@ func (s *Store) applyBatch(gen *generation, first, term uint64, times []int64, c
 	return results, nil
 }
 
-func applyOne(batch *pebble.Batch, hot *hotValues, pos applied, data []byte) ([]byte, [32]byte, error) {
+func applyOne(batch *stage, hot *hotValues, pos applied, data []byte) ([]byte, [32]byte, error) {
 	var c Command
 	if err := decodeCommand(data, &c); err != nil {
 		return nil, pos.Hash, fmt.Errorf("%w: %w", ErrUnknownCommand, err)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/bloom"
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
@@ -196,13 +197,21 @@ func (s *Store) openGeneration(number int, create bool) (*generation, applied, e
 			return nil, applied{}, fmt.Errorf("open state %s: there is no database: %w", filepath.Base(dir), errors.Join(err, os.ErrNotExist))
 		}
 	}
-	db, err := pebble.Open(dir, s.options())
+	gen, pos, err := s.openDatabase(number, dir, s.options(), create)
 	if err != nil {
 		return nil, applied{}, fmt.Errorf("open state %s: %w", filepath.Base(dir), err)
 	}
+	return gen, pos, nil
+}
+
+func (s *Store) openDatabase(number int, dir string, o *pebble.Options, create bool) (*generation, applied, error) {
+	db, err := pebble.Open(dir, o)
+	if err != nil {
+		return nil, applied{}, err
+	}
 	pos, err := readPosition(db, create)
 	if err != nil {
-		return nil, applied{}, errors.Join(fmt.Errorf("open state %s: %w", filepath.Base(dir), err), db.Close())
+		return nil, applied{}, errors.Join(err, db.Close())
 	}
 	g := &generation{number: number, dir: dir, db: db, log: s.log, hot: newHotValues()}
 	g.refs.Store(1)
@@ -210,12 +219,18 @@ func (s *Store) openGeneration(number int, create bool) (*generation, applied, e
 }
 
 func (s *Store) options() *pebble.Options {
-	return &pebble.Options{
+	o := &pebble.Options{
 		Logger:       pebbleLogger{s.log},
 		MemTableSize: 16 << 20, // Pebble reserves about as much disk for each of several WAL files
+		CacheSize:    32 << 20,
 		// Two cores are shared with the encoders; compaction of a mostly small state needs no more.
 		CompactionConcurrencyRange: func() (int, int) { return 1, 2 },
 	}
+	// Many look-ups of apply are of keys that are new: a filter spares the search of every table for them.
+	for i := range o.Levels {
+		o.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
+	}
+	return o
 }
 
 func readPosition(db *pebble.DB, create bool) (applied, error) {
@@ -373,6 +388,9 @@ func (s *Store) Install(dir string) error {
 	}
 	number := s.gen.number + 1
 	s.mu.RUnlock()
+	if s.dir == "" {
+		return fmt.Errorf("install state: %w", errMemory)
+	}
 	if err := os.RemoveAll(s.genDir(number)); err != nil {
 		return fmt.Errorf("install state: %w", err)
 	}

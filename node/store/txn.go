@@ -15,7 +15,7 @@ import (
 // txn is the workspace of one command: it reads through its own writes to the batch of the entries before it, and its
 // writes reach the batch only when the command is accepted.
 type txn struct {
-	base   *pebble.Batch
+	base   *stage
 	hot    *hotValues
 	writes []write
 	byKey  map[string]int
@@ -33,8 +33,11 @@ type txn struct {
 	err     error // first read error: the state cannot be trusted, apply halts
 }
 
+// write is one key that a command wrote. A record that is kept decoded is encoded when its bytes are asked for, at last
+// when the command is accepted: a command writes some of them several times.
 type write struct {
 	key, value []byte
+	record     any
 	deleted    bool
 }
 
@@ -47,33 +50,60 @@ func (t *txn) fail(err error) {
 // raw returns the stored bytes or nil.
 func (t *txn) raw(k []byte) []byte {
 	if i, ok := t.byKey[string(k)]; ok {
-		if t.writes[i].deleted {
-			return nil
-		}
-		return t.writes[i].value
+		return t.value(i)
 	}
-	if v, ok := t.hot.get(k); ok {
+	return t.stored(k).data
+}
+
+// value is what the command wrote to a key, nil when it deleted it.
+func (t *txn) value(i int) []byte {
+	w := &t.writes[i]
+	if w.deleted {
+		return nil
+	}
+	if w.value == nil {
+		data, err := encodeValue(w.record)
+		if err != nil {
+			t.fail(err)
+		}
+		w.value = data
+	}
+	return w.value
+}
+
+// stored is what a key had before the command.
+func (t *txn) stored(k []byte) *hotValue {
+	if v := t.hot.get(k); v != nil {
 		return v
 	}
-	v, closer, err := t.base.Get(k)
-	if errors.Is(err, pebble.ErrNotFound) {
-		t.hot.put(k, nil)
-		return nil
-	}
+	out, err := t.base.get(k)
 	if err != nil {
-		t.fail(fmt.Errorf("read %x: %w", k, err))
-		return nil
+		t.fail(err)
+		return &absent
 	}
-	out := bytes.Clone(v)
-	if err := closer.Close(); err != nil {
-		t.fail(fmt.Errorf("read %x: %w", k, err))
-	}
-	t.hot.put(k, out)
-	return out
+	return t.hot.put(k, out)
 }
 
 func (t *txn) get(k []byte, v any) bool {
-	data := t.raw(k)
+	if i, ok := t.byKey[string(k)]; ok {
+		w := &t.writes[i]
+		if !w.deleted && w.record != nil && copyRecord(v, w.record) {
+			return true
+		}
+		return t.decode(k, t.value(i), v)
+	}
+	hot := t.stored(k)
+	if hot.record != nil && copyRecord(v, hot.record) {
+		return true
+	}
+	if !t.decode(k, hot.data, v) {
+		return false
+	}
+	hot.record = keptRecord(v)
+	return true
+}
+
+func (t *txn) decode(k, data []byte, v any) bool {
 	if data == nil {
 		return false
 	}
@@ -86,16 +116,23 @@ func (t *txn) get(k []byte, v any) bool {
 
 func (t *txn) has(k []byte) bool { return t.raw(k) != nil }
 
-func (t *txn) set(k []byte, data []byte, deleted bool) {
-	if i, ok := t.byKey[string(k)]; ok {
-		t.writes[i].value, t.writes[i].deleted = data, deleted
+func (t *txn) set(k []byte, data []byte, deleted bool) { t.write(write{k, data, nil, deleted}) }
+
+func (t *txn) write(w write) {
+	if i, ok := t.byKey[string(w.key)]; ok {
+		w.key = t.writes[i].key
+		t.writes[i] = w
 		return
 	}
-	t.byKey[string(k)] = len(t.writes)
-	t.writes = append(t.writes, write{k, data, deleted})
+	t.byKey[string(w.key)] = len(t.writes)
+	t.writes = append(t.writes, w)
 }
 
 func (t *txn) put(k []byte, v any) {
+	if record := keptRecord(v); record != nil {
+		t.write(write{key: k, record: record})
+		return
+	}
 	data, err := encodeValue(v)
 	if err != nil {
 		t.fail(err)
@@ -115,20 +152,34 @@ func (t *txn) scan(prefix []byte, fn func(k, v []byte) bool) {
 }
 
 func (t *txn) scanRange(lower, end []byte, fn func(k, v []byte) bool) {
-	it, err := t.base.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: end})
+	own := t.ownKeys(lower, end)
+	kind, whole := keyKind(lower[0]), len(lower) == 1 && end != nil // from the first key of a kind on
+	if whole {
+		if lower = t.hot.floor(kind); bytes.Compare(lower, end) > 0 {
+			lower = end
+		}
+	}
+	it, err := t.base.scan(lower, end)
 	if err != nil {
 		t.fail(fmt.Errorf("scan %x: %w", lower, err))
 		return
 	}
-	t.mergeScan(it, t.ownKeys(lower, end), fn)
+	ok := it.First()
+	if first := end; whole {
+		if ok {
+			first = it.Key()
+		}
+		t.hot.raise(kind, first)
+	}
+	t.mergeScan(it, ok, own, fn)
 	if err := errors.Join(it.Error(), it.Close()); err != nil {
 		t.fail(fmt.Errorf("scan %x: %w", lower, err))
 	}
 }
 
 // mergeScan walks the batch and this command's own keys side by side; what this command wrote stands for its key.
-func (t *txn) mergeScan(it *pebble.Iterator, own [][]byte, fn func(k, v []byte) bool) {
-	for ok := it.First(); ok || len(own) > 0; {
+func (t *txn) mergeScan(it *pebble.Iterator, ok bool, own [][]byte, fn func(k, v []byte) bool) {
+	for ok || len(own) > 0 {
 		var k, v []byte
 		if ok && (len(own) == 0 || bytes.Compare(it.Key(), own[0]) < 0) {
 			k, v = bytes.Clone(it.Key()), bytes.Clone(it.Value())
@@ -143,7 +194,7 @@ func (t *txn) mergeScan(it *pebble.Iterator, own [][]byte, fn func(k, v []byte) 
 			if t.writes[i].deleted {
 				continue
 			}
-			v = t.writes[i].value
+			v = t.value(i)
 		}
 		if !fn(k, v) {
 			return
@@ -209,28 +260,25 @@ func (t *txn) mint() ID {
 	return id
 }
 
-// commit moves the writes into the batch and chains them into the state hash, in the order in which they were first made.
+// commit hands the writes to the batch and chains them into the state hash, in the order in which they were first made.
 func (t *txn) commit(state [32]byte) [32]byte {
 	h := sha256.New()
 	h.Write(state[:])
 	var n [8]byte
-	for _, w := range t.writes {
+	for i, w := range t.writes {
+		value := t.value(i)
 		binary.BigEndian.PutUint32(n[:4], uint32(len(w.key)))
-		binary.BigEndian.PutUint32(n[4:], uint32(len(w.value)))
+		binary.BigEndian.PutUint32(n[4:], uint32(len(value)))
 		h.Write(n[:])
 		h.Write(w.key)
-		h.Write(w.value)
-		var err error
+		h.Write(value)
+		t.base.put(write{key: w.key, value: value, deleted: w.deleted})
 		if w.deleted {
-			err = t.base.Delete(w.key, nil)
 			t.hot.put(w.key, nil)
-		} else {
-			t.hot.put(w.key, w.value)
-			err = t.base.Set(w.key, w.value, nil)
+			continue
 		}
-		if err != nil {
-			t.fail(fmt.Errorf("write %x: %w", w.key, err))
-		}
+		t.hot.put(w.key, value).record = w.record
+		t.hot.lower(w.key)
 	}
 	var out [32]byte
 	h.Sum(out[:0])

@@ -45,6 +45,9 @@ func (v *View) Index() uint64 { return v.index }
 func (v *View) Now() int64 { return v.now }
 
 func (v *View) get(k []byte, out any) (bool, error) {
+	if v.gen.hot.complete {
+		return v.gen.hot.read(k, out)
+	}
 	data, closer, err := v.snap.Get(k)
 	if errors.Is(err, pebble.ErrNotFound) {
 		return false, nil

@@ -15,6 +15,7 @@ type figures struct {
 	success        float64 // of honest agents
 	silenceDemoted float64 // of the pool, after days of silence
 	commands       int64
+	state          [32]byte // hash of the state over all commands
 }
 
 // measure reads the figures from the state as it stands.
@@ -37,7 +38,7 @@ func (s *simulation) measure() figures {
 	return figures{
 		good: ratio(goodIn, good), goodEver: ratio(goodEver, good), nominated: ratio(nominated, good), precision: ratio(goodIn, in),
 		harmful: ratio(harmfulIn, in), hostile: ratio(badIn, bad), hostileEver: ratio(badEver, bad),
-		success: ratio(s.successes, s.attempts), commands: s.site.Applied(),
+		success: ratio(s.successes, s.attempts), commands: s.site.Applied(), state: s.site.Hash(),
 	}
 }
 

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 
 	"cairn/cmd/cairn-bench/trusteval/machine"
 	"cairn/federation"
@@ -40,14 +38,9 @@ type simulation struct {
 	successes, attempts int // of honest agents
 }
 
-// simulate runs a world from a seed in a new folder below dir and measures it.
-func simulate(ctx context.Context, w world, dir string, seed uint64) (result figures, err error) {
-	folder, err := os.MkdirTemp(dir, "trust-*")
-	if err != nil {
-		return figures{}, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	site, err := machine.Open(filepath.Join(folder, "state"), seed)
+// simulate runs a world from a seed and measures it.
+func simulate(ctx context.Context, w world, seed uint64) (result figures, err error) {
+	site, err := machine.OpenInMemory(seed)
 	if err != nil {
 		return figures{}, err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"runtime/debug"
 	"slices"
 	"sync"
 )
@@ -16,13 +17,14 @@ const (
 	fullSeeds  = 20
 )
 
+const gcPercent = 400
+
 // Options of Run.
 type Options struct {
 	Seed    uint64 // of the first run of each cell; the others follow it
 	Seeds   int    // runs a cell; 0 means 6 in a quick run, else 20
 	Quick   bool
 	Workers int      // runs at a time; 0 means 2
-	Dir     string   // for the states of runs, removed after each; empty means the system's
 	Only    []string // cells to run; empty means all
 }
 
@@ -138,6 +140,8 @@ func meanError(values []float64) (mean, stderr float64) {
 func simulateAll(ctx context.Context, o Options) (map[string][]figures, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	// A state of some 100 MB of small records is expensive to trace, and there is memory for a few of them.
+	defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
 	runs := map[string][]figures{}
 	slots := make(chan struct{}, o.Workers)
 	var wg sync.WaitGroup
@@ -156,7 +160,7 @@ func simulateAll(ctx context.Context, o Options) (map[string][]figures, error) {
 				if ctx.Err() != nil {
 					return
 				}
-				f, err := simulate(ctx, cells[cell], o.Dir, o.Seed+uint64(i))
+				f, err := simulate(ctx, cells[cell], o.Seed+uint64(i))
 				if err != nil {
 					cancel(fmt.Errorf("cell %s, seed %d: %w", cell, o.Seed+uint64(i), err))
 				}

@@ -36,6 +36,19 @@ func Open(dir string, seed uint64) (*Site, error) {
 	if err != nil {
 		return nil, err
 	}
+	return begin(s, seed)
+}
+
+// OpenInMemory makes a new site without a folder.
+func OpenInMemory(seed uint64) (*Site, error) {
+	s, err := store.OpenInMemory(slog.New(slog.DiscardHandler))
+	if err != nil {
+		return nil, err
+	}
+	return begin(s, seed)
+}
+
+func begin(s *store.Store, seed uint64) (*Site, error) {
 	site := &Site{store: s, rng: rand.New(rand.NewPCG(seed, 0x5174)), now: Epoch}
 	boot := store.Bootstrap{Site: "bench", Admin: site.Key("admin")}
 	if err := site.Do(store.KindBootstrap, boot, nil); err != nil {
@@ -44,7 +57,7 @@ func Open(dir string, seed uint64) (*Site, error) {
 	return site, nil
 }
 
-// Close closes the store; the folder stays.
+// Close closes the store; a folder stays.
 func (s *Site) Close() error { return s.store.Close() }
 
 // Now is the simulated time, Unix milliseconds.
@@ -55,6 +68,12 @@ func (s *Site) Advance(to int64) { s.now = max(s.now, to) }
 
 // Applied is the number of commands applied so far.
 func (s *Site) Applied() int64 { return s.applied }
+
+// Hash is the hash of the state, chained over the writes of every command.
+func (s *Site) Hash() [32]byte {
+	_, hash := s.store.Hash()
+	return hash
+}
 
 // NewID draws an id of the present time.
 func (s *Site) NewID() store.ID {

@@ -164,7 +164,7 @@ func (p *Pool) candidatesLocked(ctx context.Context, s *search) ([]uint32, error
 			docs = append(docs, m.Owner)
 		}
 	}
-	for _, m := range p.keywords.Search(s.words, n, p.acceptLocked(s.Filter), p.beforeLocked) {
+	for _, m := range p.keywords.Search(s.words, keyword.Search{K: n, Accept: p.acceptLocked(s.Filter), Before: p.beforeLocked}) {
 		docs = append(docs, m.Doc)
 	}
 	slices.Sort(docs)

@@ -3,18 +3,17 @@ package keyword
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"sync"
 )
 
-// BM25 constants.
+// Weights of fields lie between these.
 const (
-	k1 = 1.2
-	b  = .75
+	MinWeight = 1e-6
+	MaxWeight = 1e6
 )
 
-// ErrWeight says that the weight of a field is negative or not finite.
+// ErrWeight says that the weight of a field is not between MinWeight and MaxWeight.
 var ErrWeight = errors.New("weight of field is not usable")
 
 // Field is one text of a document. Weight multiplies its term counts and its length; 0 stands for 1.
@@ -28,30 +27,40 @@ type Field struct {
 type Index struct {
 	mu       sync.RWMutex
 	terms    map[string]uint32
-	postings []postings // by term
+	lists    []list     // by term
 	docs     []document // by document number
-	lengths  []float32  // by document number
 	free     []uint32   // terms without documents, to be used again
 	live     int        // documents
 	length   float64    // sum of the lengths of live documents
-	sums     sync.Pool  // *accumulator
+	sweep    place
+	scratch  sync.Pool // *searcher
+	postings int
 }
 
-// postings are the documents of a term, by number, with the weighted count of the term in each.
-// top and short bound what the term can add to a score: no count is above the one, no length below the other.
-type postings struct {
-	term  string
-	docs  []uint32
-	count []float32
-	top   float32
-	short float32
-}
-
-// document is the forward list of one document: its terms and counts, by term.
+// document is the forward list of one document: its terms by number, with their weighted counts.
 type document struct {
-	terms []uint32
-	count []float32
-	live  bool
+	entries []entry
+	length  float32 // weighted
+	live    bool
+}
+
+type entry struct {
+	term  uint32
+	count float32
+}
+
+// count returns the weighted count of a term, 0 when the document does not have it.
+func (d *document) count(term uint32) float32 {
+	at, n := 0, len(d.entries)
+	for n > 1 {
+		half := n / 2
+		at += half & int((int64(d.entries[at+half].term)-int64(term)-1)>>63)
+		n -= half
+	}
+	if n == 1 && d.entries[at].term == term {
+		return d.entries[at].count
+	}
+	return 0
 }
 
 // New returns an empty index.
@@ -65,6 +74,40 @@ func (x *Index) Len() int {
 	defer x.mu.RUnlock()
 	return x.live
 }
+
+// Stats describes an index.
+type Stats struct {
+	Docs, Terms, Postings int
+	Bytes                 int // memory of postings, forward lists and terms, without what the allocator adds
+}
+
+// Stats returns the present size of the index.
+func (x *Index) Stats() Stats {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	st := Stats{Docs: x.live, Terms: len(x.terms), Postings: x.postings}
+	st.Bytes = cap(x.lists)*listBytes + cap(x.docs)*documentBytes + len(x.terms)*termBytes
+	for i := range x.lists {
+		l := &x.lists[i]
+		st.Bytes += len(l.term) + cap(l.blocks)*blockBytes
+		for j := range l.blocks {
+			st.Bytes += len(l.blocks[j].data)
+		}
+	}
+	for i := range x.docs {
+		st.Bytes += cap(x.docs[i].entries) * entryBytes
+	}
+	return st
+}
+
+// Sizes of the structures on a machine of 64 bits; a term takes a place in the map as well.
+const (
+	listBytes     = 48
+	blockBytes    = 40
+	documentBytes = 32
+	entryBytes    = 8
+	termBytes     = 32
+)
 
 // Terms are the counted terms of a document, made by Analyse outside of any lock.
 type Terms struct {
@@ -95,25 +138,21 @@ func (x *Index) PutTerms(doc uint32, terms Terms) {
 	x.deleteLocked(doc)
 	if int(doc) >= len(x.docs) {
 		x.docs = append(x.docs, make([]document, int(doc)+1-len(x.docs))...)
-		x.lengths = append(x.lengths, make([]float32, int(doc)+1-len(x.lengths))...)
 	}
-	type entry struct {
-		term  uint32
-		count float32
-	}
-	entries := make([]entry, len(terms.counts))
+	d := document{entries: make([]entry, len(terms.counts)), length: float32(terms.length), live: true}
 	for i, c := range terms.counts {
-		entries[i] = entry{x.termLocked(c.term), float32(c.n)}
+		d.entries[i] = entry{x.termLocked(c.term), float32(c.n)}
 	}
-	slices.SortFunc(entries, func(a, b entry) int { return int(a.term) - int(b.term) })
-	d := document{terms: make([]uint32, len(entries)), count: make([]float32, len(entries)), live: true}
-	for i, e := range entries {
-		d.terms[i], d.count[i] = e.term, e.count
-		x.postings[e.term].insert(doc, e.count, float32(terms.length))
-	}
-	x.docs[doc], x.lengths[doc] = d, float32(terms.length)
+	slices.SortFunc(d.entries, func(a, b entry) int { return int(a.term) - int(b.term) })
+	x.docs[doc] = d
 	x.live++
-	x.length += float64(x.lengths[doc])
+	x.length += float64(d.length)
+	x.postings += len(d.entries)
+	ref := x.refLocked()
+	for _, e := range d.entries {
+		x.lists[e.term].insert(doc, ref, func(ref float32) uint8 { return impactOf(e.count, d.length, ref) })
+	}
+	x.sweepLocked()
 }
 
 // Delete removes a document and reports whether it was there.
@@ -128,17 +167,18 @@ func (x *Index) deleteLocked(doc uint32) bool {
 		return false
 	}
 	d := x.docs[doc]
-	for _, t := range d.terms {
-		p := &x.postings[t]
-		p.remove(doc)
-		if len(p.docs) == 0 {
-			delete(x.terms, p.term)
-			*p = postings{}
-			x.free = append(x.free, t)
+	for _, e := range d.entries {
+		l := &x.lists[e.term]
+		l.remove(doc)
+		if l.n == 0 {
+			delete(x.terms, l.term)
+			*l = list{}
+			x.free = append(x.free, e.term)
 		}
 	}
-	x.length -= float64(x.lengths[doc])
-	x.docs[doc], x.lengths[doc] = document{}, 0
+	x.postings -= len(d.entries)
+	x.length -= float64(d.length)
+	x.docs[doc] = document{}
 	x.live--
 	if x.live == 0 {
 		x.length = 0
@@ -151,34 +191,19 @@ func (x *Index) termLocked(term string) uint32 {
 	if t, ok := x.terms[term]; ok {
 		return t
 	}
-	t := uint32(len(x.postings))
+	t := uint32(len(x.lists))
 	if n := len(x.free); n > 0 {
 		t, x.free = x.free[n-1], x.free[:n-1]
-		x.postings[t].term = term
+		x.lists[t].term = term
 	} else {
-		x.postings = append(x.postings, postings{term: term})
+		x.lists = append(x.lists, list{term: term})
 	}
 	x.terms[term] = t
 	return t
 }
 
-func (p *postings) insert(doc uint32, count, length float32) {
-	if len(p.docs) == 0 {
-		p.top, p.short = count, length
-	}
-	p.top, p.short = max(p.top, count), min(p.short, length)
-	i, _ := slices.BinarySearch(p.docs, doc)
-	p.docs = slices.Insert(p.docs, i, doc)
-	p.count = slices.Insert(p.count, i, count)
-}
-
-func (p *postings) remove(doc uint32) {
-	i, ok := slices.BinarySearch(p.docs, doc)
-	if ok {
-		p.docs = slices.Delete(p.docs, i, i+1)
-		p.count = slices.Delete(p.count, i, i+1)
-	}
-}
+// inverseLocked is 1 over the mean length of a document.
+func (x *Index) inverseLocked() float64 { return float64(x.live) / x.length }
 
 // termCount is a term with its weighted count.
 type termCount struct {
@@ -194,7 +219,7 @@ func count(fields []Field) (counts []termCount, length float64, err error) {
 		if w == 0 {
 			w = 1
 		}
-		if !(w > 0) || math.IsInf(w, 0) {
+		if !(w >= MinWeight && w <= MaxWeight) {
 			return nil, 0, fmt.Errorf("%w: %v", ErrWeight, f.Weight)
 		}
 		for _, term := range Tokenize(f.Text) {

@@ -89,7 +89,7 @@ func TestIndexAgainstReference(t *testing.T) {
 			continue
 		}
 		query, k := randomText(r, 1+r.IntN(4)), 1+r.IntN(30)
-		got, want := x.Search(NewQuery(query), k, nil, nil), reference(docs, query)
+		got, want := x.Search(NewQuery(query), Search{K: k}), reference(docs, query)
 		compareMatches(t, got, want[:min(k, len(want))])
 		for _, m := range got {
 			if bound := x.Bound(NewQuery(query)); m.Score >= bound {
@@ -105,7 +105,31 @@ func TestIndexAgainstReference(t *testing.T) {
 	}
 }
 
-// TestEarlyStop compares searches that stop early with searches that a filter for all keeps from it.
+// exhaustive scores every document.
+func exhaustive(x *Index, q Query, s Search) []Match {
+	var out []Match
+	all := make([]uint32, len(x.docs))
+	for i := range all {
+		all[i] = uint32(i)
+	}
+	for i, score := range x.Scores(q, all) {
+		if doc := uint32(i); score > 0 && s.allows(doc) && (s.Accept == nil || s.Accept(doc)) {
+			out = append(out, Match{doc, score})
+		}
+	}
+	slices.SortFunc(out, func(a, b Match) int {
+		if a.Score != b.Score {
+			return int(math.Copysign(1, b.Score-a.Score))
+		}
+		if s.Before != nil && s.Before(a.Doc, b.Doc) || s.Before == nil && a.Doc < b.Doc {
+			return -1
+		}
+		return 1
+	})
+	return out[:min(s.K, len(out))]
+}
+
+// TestEarlyStop compares searches that stop early with the scores of all documents.
 func TestEarlyStop(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	x := New()
@@ -121,8 +145,8 @@ func TestEarlyStop(t *testing.T) {
 	for range 300 {
 		q := NewQuery(fmt.Sprintf("rare%d %s rare%d", r.IntN(12), randomText(r, 1+r.IntN(5)), r.IntN(12)))
 		k := 1 + r.IntN(12)
-		got := x.Search(q, k, nil, nil)
-		want := x.Search(q, k, func(uint32) bool { return true }, nil)
+		got := x.Search(q, Search{K: k})
+		want := exhaustive(x, q, Search{K: k})
 		if !slices.Equal(got, want) {
 			t.Fatalf("k %d, query %v:\n got %v\nwant %v", k, q, got, want)
 		}
@@ -152,15 +176,11 @@ func BenchmarkSearch(b *testing.B) {
 	for i := range queries {
 		queries[i] = NewQuery(draw() + " " + draw() + " " + draw())
 	}
-	all := func(uint32) bool { return true }
-	for name, accept := range map[string]func(uint32) bool{"stop": nil, "whole": all} {
-		b.Run(name, func(b *testing.B) {
-			i := 0
-			for b.Loop() {
-				x.Search(queries[i%len(queries)], 10, accept, nil)
-				i++
-			}
-		})
+	b.ReportAllocs()
+	i := 0
+	for b.Loop() {
+		x.Search(queries[i%len(queries)], Search{K: 10})
+		i++
 	}
 }
 
@@ -186,10 +206,10 @@ func TestIndexEmptiesWhole(t *testing.T) {
 	for doc := range uint32(50) {
 		x.Delete(doc)
 	}
-	if x.Len() != 0 || len(x.terms) != 0 || x.length != 0 || len(x.free) != len(x.postings) {
+	if x.Len() != 0 || len(x.terms) != 0 || x.length != 0 || len(x.free) != len(x.lists) {
 		t.Errorf("left: %d documents, %d terms, length %v", x.Len(), len(x.terms), x.length)
 	}
-	if got := x.Search(NewQuery("refund"), 5, nil, nil); len(got) != 0 {
+	if got := x.Search(NewQuery("refund"), Search{K: 5}); len(got) != 0 {
 		t.Errorf("found %v", got)
 	}
 }
@@ -202,18 +222,18 @@ func TestSearchEdges(t *testing.T) {
 		}
 	}
 	q := NewQuery("same text")
-	if got := x.Search(q, 3, nil, func(a, b uint32) bool { return a > b }); len(got) != 3 || got[0].Doc != 9 || got[2].Doc != 7 {
+	if got := x.Search(q, Search{K: 3, Before: func(a, b uint32) bool { return a > b }}); len(got) != 3 || got[0].Doc != 9 || got[2].Doc != 7 {
 		t.Errorf("ties: %v", got)
 	}
-	if got := x.Search(q, 100, func(doc uint32) bool { return doc == 4 }, nil); len(got) != 1 || got[0].Doc != 4 {
+	if got := x.Search(q, Search{K: 100, Accept: func(doc uint32) bool { return doc == 4 }}); len(got) != 1 || got[0].Doc != 4 {
 		t.Errorf("filter: %v", got)
 	}
 	for name, got := range map[string][]Match{
-		"k = 0":           x.Search(q, 0, nil, nil),
-		"k < 0":           x.Search(q, -1, nil, nil),
-		"no terms":        x.Search(NewQuery("the 🎉"), 3, nil, nil),
-		"unknown term":    x.Search(NewQuery("zebra"), 3, nil, nil),
-		"filter for none": x.Search(q, 3, func(uint32) bool { return false }, nil),
+		"k = 0":           x.Search(q, Search{}),
+		"k < 0":           x.Search(q, Search{K: -1}),
+		"no terms":        x.Search(NewQuery("the 🎉"), Search{K: 3}),
+		"unknown term":    x.Search(NewQuery("zebra"), Search{K: 3}),
+		"filter for none": x.Search(q, Search{K: 3, Accept: func(uint32) bool { return false }}),
 	} {
 		if len(got) != 0 {
 			t.Errorf("%s: %v", name, got)
@@ -243,7 +263,7 @@ func TestIndexConcurrently(t *testing.T) {
 					t.Error(err)
 				}
 				q := NewQuery("refund")
-				if got := x.Search(q, 5, nil, nil); len(got) == 0 {
+				if got := x.Search(q, Search{K: 5}); len(got) == 0 {
 					t.Error("nothing found")
 				}
 				if x.Score(q, doc) == 0 {

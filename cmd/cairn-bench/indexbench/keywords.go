@@ -89,7 +89,7 @@ func (b *bench) keywords() error {
 	return b.compare("keywords_vs_best", func() (float64, error) {
 		return cpuTime(func() error {
 			for _, q := range queries {
-				index.Search(keyword.NewQuery(q), nearest, nil, nil)
+				index.Search(keyword.NewQuery(q), keyword.Search{K: nearest})
 			}
 			return nil
 		})

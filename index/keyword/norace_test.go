@@ -1,0 +1,5 @@
+//go:build !race
+
+package keyword
+
+const raceEnabled = false

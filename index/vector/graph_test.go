@@ -54,7 +54,7 @@ func graphSpace(t testing.TB, n, topics, dims int) (*Space, *clusters) {
 	}
 	c := newClusters(rand.New(rand.NewPCG(1, 1)), topics, dims)
 	s := NewSpace(dims)
-	s.minGraph, s.walkCost, s.walkPart = 1000, 24, 2 // small spaces are to be walked too
+	s.minGraph, s.walkCost, s.walkPart = 1000, 8, 1 // small spaces are to be walked too
 	for i := range n {
 		mustAdd(t, s, c.draw(i%topics), uint32(i))
 	}

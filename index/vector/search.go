@@ -16,8 +16,8 @@ type Search struct {
 	// Allow is the set of owners that may be found. Nil allows all, an empty set none. A set that is small beside the space is
 	// searched by itself, exactly and in a time that follows its size; prefer it to Accept where it is at hand.
 	Allow Owners
-	// Width is the number of rows a walk through the graph keeps: the more, the longer it takes and the fewer rows it misses.
-	// 0: 96; at least K and a half.
+	// Width is the number of rows a walk through the graph keeps, half as many again with a filter: the more, the longer it
+	// takes and the fewer rows it misses. 0: 96; at least K and a half.
 	Width int
 	// Before orders owners of equal cosine. Nil: by number. It must not call the space.
 	Before func(a, b uint32) bool

@@ -1,14 +1,11 @@
 package vector
 
-// Filters: a walk sees about width/share rows, each with some links not seen before, at random places in memory. From where
-// that costs more than reading all codes in order, the scan is taken.
 const (
-	widthWalk   = 96  // rows kept by a search
-	walkCost    = 64  // rows of a scan that cost as much as one step of a walk
-	listCost    = 20  // labels that are looked at in the time of a row's scan
-	walkPart    = 8   // a walk gives up after seeing one in so many of the rows
-	sampledRows = 256 // to estimate the share of rows that a filter accepts
-	rerankRows  = 16  // rows beyond the limit whose values a walk looks at
+	widthWalk  = 96  // rows kept by a search; half as many again with a filter
+	walkCost   = 128 // rows of a list that cost as much as a walk with a filter does for each row of width
+	listCost   = 20  // labels that are looked at in the time of a row of a list
+	walkPart   = 4   // a walk with a filter gives up after scoring one in so many of the rows
+	rerankRows = 16  // rows beyond the limit whose values a walk looks at
 )
 
 // walkLocked is the approximate search through the graph, with an exact scan of the rows that are not in it yet. ok is false
@@ -33,7 +30,7 @@ func (s *Space) walkLocked(c *scanner) (ok bool) {
 	switch {
 	case !filtered:
 		s.nearLocked(g, w, c.code, start, 0, width+int(uint64(width)*uint64(g.dead)/uint64(g.size)))
-	case !s.filteredLocked(g, w, c, start, width):
+	case !s.filteredLocked(g, w, c, start, width+width/2):
 		return false
 	}
 	for _, k := range w.line {
@@ -44,81 +41,6 @@ func (s *Space) walkLocked(c *scanner) (ok bool) {
 	s.offerTailLocked(c, w)
 	c.limitRerank(c.limit + c.limit/2 + rerankRows)
 	return true
-}
-
-// worthLocked reports whether a walk that looks for width rows among those that q may find costs less than the scan.
-func (s *Space) worthLocked(q Search, width int) bool {
-	share := s.shareLocked(q)
-	scan := float64(s.live)
-	if q.Allow != nil && share < listShare {
-		scan = share*scan + scan/listCost
-	}
-	return float64(width*s.walkCost) <= share*scan
-}
-
-// filteredLocked leaves the width best wanted rows of layer 0 in w.line, best first; the others are only walked through. It
-// gives up and returns false after seeing a walkPart-th of the rows.
-func (s *Space) filteredLocked(g *graph, w *walker, c *scanner, start scored, width int) bool {
-	budget := s.live / s.walkPart
-	w.begin(start.row)
-	s.visitLocked(w, c, keyOf(start.score, uint32(start.row)), width)
-	for len(w.open) > 0 {
-		var here key
-		here, w.open = pop(w.open)
-		if len(w.found) >= width && here > ^w.found[0] {
-			break
-		}
-		n := w.unseen(g.block(here.row(), 0))
-		if n == 0 {
-			continue
-		}
-		if budget -= n; budget < 0 {
-			return false
-		}
-		s.scoreLocked(w, c.code, n)
-		for i, score := range w.scores[:n] {
-			if k := keyOf(score, w.rows[i]); len(w.found) < width || k < ^w.found[0] {
-				s.visitLocked(w, c, k, width)
-			}
-		}
-	}
-	for len(w.found) > 0 {
-		var k key
-		k, w.found = pop(w.found)
-		w.line = append(w.line, ^k)
-	}
-	return true
-}
-
-// visitLocked puts a row among those to go on from and, when wanted, among those found.
-func (s *Space) visitLocked(w *walker, c *scanner, k key, width int) {
-	w.open = push(w.open, k)
-	if !s.wantedLocked(c, k.row()) {
-		return
-	}
-	if len(w.found) < width {
-		w.found = push(w.found, ^k)
-		return
-	}
-	w.found[0] = ^k
-	sink(w.found)
-}
-
-// shareLocked estimates the share of rows that q may find.
-func (s *Space) shareLocked(q Search) float64 {
-	if q.Allow != nil && q.Accept == nil && q.Part == AnyPart {
-		return min(1, float64(q.Allow.Len())*float64(max(1, s.parts))/float64(max(1, len(s.rows))))
-	}
-	c := scanner{q: q}
-	wanted := 0
-	for i := range uint64(sampledRows) {
-		// Multiples of an odd constant, so that the sample does not fall in step with the order of the rows.
-		row := Row(i * 0x9E3779B97F4A7C15 >> 32 * uint64(len(s.rows)) >> 32)
-		if s.wantedLocked(&c, row) {
-			wanted++
-		}
-	}
-	return float64(wanted) / sampledRows
 }
 
 // offerTailLocked scores the rows that are not in the graph yet.

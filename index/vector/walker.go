@@ -10,14 +10,13 @@ const batchRows = 64
 
 // walker is the working memory of a walk through a graph. It is used by one goroutine at a time.
 type walker struct {
-	seen   []uint64 // bit set of the rows that the walk has come to
-	line   []key    // the best rows so far, best first
-	open   []key    // heap of rows to go on from, the best on top
-	found  []key    // heap of the inverted keys of rows found, the worst on top
-	rows   [batchRows]uint32
-	at     [batchRows]*int8
-	scales [batchRows]float32
-	scores [batchRows]float32
+	seen     []uint64 // bit set of the rows that the walk has come to
+	unwanted []uint64 // bit set of the rows that a filter is known to refuse, as long as seen
+	line     []key    // the best rows so far, best first
+	rows     [batchRows]uint32
+	at       [batchRows]*int8
+	scales   [batchRows]float32
+	scores   [batchRows]float32
 }
 
 // key orders rows by score, best first, then by number: the inverted bits of the score above the number of the row. The
@@ -62,8 +61,20 @@ func (s *Space) walkerLocked() *walker {
 func (w *walker) begin(start Row) {
 	clear(w.seen)
 	w.seen[start/64] |= 1 << (start % 64)
-	w.line, w.open, w.found = w.line[:0], w.open[:0], w.found[:0]
+	w.line = w.line[:0]
 }
+
+// beginFilter forgets what an earlier filter refused.
+func (w *walker) beginFilter() {
+	if len(w.unwanted) < len(w.seen) {
+		w.unwanted = make([]uint64, len(w.seen))
+	}
+	clear(w.unwanted)
+}
+
+func (w *walker) has(row uint32) bool { return w.seen[row/64]>>(row%64)&1 == 1 }
+
+func (w *walker) see(row uint32) { w.seen[row/64] |= 1 << (row % 64) }
 
 // unseen writes the links that the walk has not come to yet to w.rows and returns their number.
 func (w *walker) unseen(links []uint32) (n int) {
@@ -172,38 +183,4 @@ func (s *Space) descendLocked(g *graph, w *walker, q code, level int) scored {
 		}
 	}
 	return here
-}
-
-// push and pop keep h a heap with the least key on top.
-func push(h []key, k key) []key {
-	h = append(h, k)
-	for i := len(h) - 1; i > 0 && h[i] < h[(i-1)/2]; i = (i - 1) / 2 {
-		h[i], h[(i-1)/2] = h[(i-1)/2], h[i]
-	}
-	return h
-}
-
-func pop(h []key) (key, []key) {
-	top, last := h[0], len(h)-1
-	h[0] = h[last]
-	h = h[:last]
-	sink(h)
-	return top, h
-}
-
-func sink(h []key) {
-	for i := 0; ; {
-		child := 2*i + 1
-		if child >= len(h) {
-			return
-		}
-		if child+1 < len(h) && h[child+1] < h[child] {
-			child++
-		}
-		if h[i] <= h[child] {
-			return
-		}
-		h[i], h[child] = h[child], h[i]
-		i = child
-	}
 }

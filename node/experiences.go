@@ -145,7 +145,14 @@ func (n *Node) sees(v *store.View, ns *store.Namespace, c api.Caller, e *store.E
 		return e.Unit == "" || e.Principal == c.Principal, nil
 	}
 	jury, err := v.Jury(ns, e.ID)
-	return jury != nil && jury.Sits(store.JurorOf(jury.Unit, c.Principal, c.Agent)), err
+	if err != nil || jury != nil && jury.Sits(store.JurorOf(jury.Unit, c.Principal, c.Agent)) {
+		return err == nil, err
+	}
+	agent, err := v.Agent(ns, c.Agent) // the reader's ledger gives candidates to agents that sit on no jury
+	if err != nil || agent == nil {
+		return false, err
+	}
+	return v.WasGiven(ns, agent.Number, e.ID)
 }
 
 // Experience reads one experience.

@@ -2,9 +2,16 @@ package node
 
 import (
 	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"testing"
 
+	"github.com/oklog/ulid/v2"
+
 	"cairn/node/api"
+	"cairn/node/store"
 )
 
 // claim records a lesson that its author wants shared and waits until it is on the shelf.
@@ -186,4 +193,61 @@ func TestAtMostThreeUnproven(t *testing.T) {
 			t.Errorf("k %d: %d unproven of %d, want 3 of 3", k, unproven, len(a.Experiences))
 		}
 	}
+}
+
+// TestWhoIsOnNoJuryReadsWhatItWasGiven: the ledger shows candidates to agents that do not judge them. These may look at what
+// they were given, and at nothing else on the shelf.
+func TestWhoIsOnNoJuryReadsWhatItWasGiven(t *testing.T) {
+	s := newSite(t)
+	ctx := context.Background()
+	ann := s.agent("ann-1", "ann")
+	readers := map[string]api.Caller{}
+	for i := range 14 { // a jury has 12 seats
+		name := fmt.Sprintf("reader-%02d", i)
+		readers[name] = s.agent(name+"-1", name)
+	}
+	item := s.claim(ann, "refund the flight before the hotel")
+	off := s.offJury(item, readers)
+	if len(off) != 2 {
+		t.Fatalf("%d principals are on no seat, want 2", len(off))
+	}
+	reader, stranger := off[0], off[1]
+	if _, err := s.node.Experience(ctx, reader, item); codeOf(err) != api.CodeNotFound {
+		t.Errorf("before it was given: %v, want not found", err)
+	}
+	k := 2
+	a, err := s.node.Recall(ctx, reader, api.RecallRequest{Task: lesson(1).Scenario, TaskType: "refund", K: &k})
+	if err != nil || len(a.Experiences) != 1 || !a.Experiences[0].Unproven {
+		t.Fatalf("recall: %+v, %v; want the candidate as unproven", a.Experiences, err)
+	}
+	if !strings.Contains(a.Guidance, " unproven (") {
+		t.Errorf("the guidance does not say that it is unproven:\n%s", a.Guidance)
+	}
+	s.receiptStored(reader, a.Receipt)
+	if e, err := s.node.Experience(ctx, reader, item); err != nil || e.ID != item || len(e.Lineage.Trajectories) > 0 {
+		t.Errorf("after it was given: %+v, %v", e, err)
+	}
+	if _, err := s.node.Experience(ctx, stranger, item); codeOf(err) != api.CodeNotFound {
+		t.Errorf("one that was not given it: %v, want not found", err)
+	}
+}
+
+// offJury are the readers whose principals do not judge an item, in order of name.
+func (s *site) offJury(item string, readers map[string]api.Caller) (off []api.Caller) {
+	s.t.Helper()
+	v, ns, err := s.node.openFor(s.admin)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer v.Close()
+	jury, err := v.Jury(ns, ulid.MustParse(item))
+	if err != nil || jury == nil {
+		s.t.Fatal(jury, err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(readers)) {
+		if !jury.Sits(store.JurorOf("", name, "")) {
+			off = append(off, readers[name])
+		}
+	}
+	return off
 }

@@ -392,7 +392,7 @@ func (r *recalling) guidanceItem(x recall.Ranked) recall.GuidanceItem {
 	item := recall.GuidanceItem{
 		ID: x.ID, Source: x.Source, Author: e.Principal, Kind: string(e.Kind), Scenario: e.Scenario, Content: e.Content,
 		AgeDays: int(max(0, r.v.Now()-e.CreatedAt) / (24 * 3_600_000)), Success: e.Success, Failure: e.Failure,
-		Exploratory: x.Exploratory, Buffered: x.Buffered, Strength: x.Strength,
+		Exploratory: x.Exploratory, Unproven: r.unproven[x.ID], Buffered: x.Buffered, Strength: x.Strength,
 	}
 	if e.Trust != nil {
 		t := score(e.Trust.Trust)

@@ -19,6 +19,7 @@ type GuidanceItem struct {
 	Success     int // support of its distillation
 	Failure     int
 	Exploratory bool
+	Unproven    bool // the reader's own outcomes say nothing of its author yet
 	Buffered    bool
 	Strength    float64
 }
@@ -121,6 +122,9 @@ func head(item GuidanceItem) string {
 	parts = append(parts, fmt.Sprintf("strength=%.2f", item.Strength))
 	if item.Exploratory {
 		parts = append(parts, "exploratory (not proved yet: try it and report the outcome)")
+	}
+	if item.Unproven {
+		parts = append(parts, "unproven (of an author who proved nothing to you yet)")
 	}
 	if item.Buffered {
 		parts = append(parts, "buffered (kept for a short time, weak evidence)")

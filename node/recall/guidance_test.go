@@ -10,7 +10,7 @@ func TestGuidance(t *testing.T) {
 	got := Guidance([]GuidanceItem{
 		{ID: "01A", Source: SourceMeta, Author: "planner-1", Kind: "success", Scenario: "book a flight from <from>",
 			Content: `Plan that worked: login(user=<user>) -> book(seat="a \"b\"")`, Trust: &trust, AgeDays: 3, Success: 5, Failure: 1, Strength: .8},
-		{ID: "01B", Source: SourceOwn, Author: "me", Kind: "caution", Content: "第一行\r\n第二行", Exploratory: true, Buffered: true, AgeDays: -2},
+		{ID: "01B", Source: SourceOwn, Author: "me", Kind: "caution", Content: "第一行\r\n第二行", Exploratory: true, Unproven: true, Buffered: true, AgeDays: -2},
 	})
 	want := preamble + `
 
@@ -20,7 +20,7 @@ When:
 Lesson:
 > Plan that worked: login(user=<user>) -> book(seat="a \"b\"")
 
-[2] id=01B source=own author=me kind=caution age=0d strength=0.00 exploratory (not proved yet: try it and report the outcome) buffered (kept for a short time, weak evidence)
+[2] id=01B source=own author=me kind=caution age=0d strength=0.00 exploratory (not proved yet: try it and report the outcome) unproven (of an author who proved nothing to you yet) buffered (kept for a short time, weak evidence)
 Lesson:
 > 第一行
 > 第二行

@@ -49,6 +49,7 @@ type distillation struct {
 	agent    *store.Agent
 	attempts []store.Attempt
 	group    acquire.Group
+	every    []acquire.Attempt     // those of the group and those recorded again
 	routes   map[int]store.GateRow // by attempt number
 	out      store.Distilled
 }
@@ -105,28 +106,35 @@ func (d *distillation) discard(reason, detail string) {
 func (d *distillation) makeGroup() error {
 	d.group = acquire.Group{TaskType: d.traj.TaskType, Task: d.traj.Task, Environment: d.traj.Environment}
 	for _, a := range d.attempts {
-		out := acquire.Attempt{
-			Number: a.Number, HasReward: a.HasReward, Score: score(a.Score), Success: a.Success, Recording: a.At,
-			Named: a.ExternalID != "",
-		}
-		for _, s := range a.Steps {
-			step := acquire.Step{Tool: s.Tool, Observation: s.Observation, Thought: s.Thought, Reward: s.Reward}
-			if len(s.Args) > 0 {
-				if err := json.Unmarshal(s.Args, &step.Args); err != nil {
-					return fmt.Errorf("decode arguments of attempt %d: %w", a.Number, err)
-				}
-			}
-			out.Steps = append(out.Steps, step)
-		}
-		given, err := d.given(a.Receipt)
+		out, err := readAttempt(d.view, d.ns, d.agent.Number, a)
 		if err != nil {
 			return err
 		}
-		out.Given = given
 		d.group.Attempts = append(d.group.Attempts, out)
 	}
+	d.every = d.group.Attempts
 	d.once()
 	return nil
+}
+
+// readAttempt makes a stored attempt what the rules read, with the texts that its agent was given.
+func readAttempt(v *store.View, ns *store.Namespace, owner uint32, a store.Attempt) (acquire.Attempt, error) {
+	out := acquire.Attempt{
+		Number: a.Number, HasReward: a.HasReward, Score: score(a.Score), Success: a.Success, Recording: a.At,
+		Named: a.ExternalID != "",
+	}
+	for _, s := range a.Steps {
+		step := acquire.Step{Tool: s.Tool, Observation: s.Observation, Thought: s.Thought, Reward: s.Reward}
+		if len(s.Args) > 0 {
+			if err := json.Unmarshal(s.Args, &step.Args); err != nil {
+				return out, fmt.Errorf("decode arguments of attempt %d: %w", a.Number, err)
+			}
+		}
+		out.Steps = append(out.Steps, step)
+	}
+	var err error
+	out.Given, err = textsGiven(v, ns, owner, a.Receipt)
+	return out, err
 }
 
 // once leaves out attempts that were recorded again, so that a replay of the input changes nothing, and the oldest of
@@ -144,18 +152,18 @@ func (d *distillation) once() {
 	d.attempts = routed
 }
 
-// given lists what the agent was told by a recall, which is never distilled again.
-func (d *distillation) given(recall store.ID) ([]string, error) {
+// textsGiven lists what the agent was told by a recall, which is never distilled again.
+func textsGiven(v *store.View, ns *store.Namespace, owner uint32, recall store.ID) ([]string, error) {
 	if recall == (store.ID{}) {
 		return nil, nil
 	}
-	receipt, err := d.view.Receipt(d.ns, d.agent.Number, recall)
+	receipt, err := v.Receipt(ns, owner, recall)
 	if err != nil || receipt == nil {
 		return nil, err
 	}
 	var out []string
 	for _, item := range receipt.Items {
-		e, err := d.view.Experience(d.ns, item.ID)
+		e, err := v.Experience(ns, item.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -285,6 +293,7 @@ func (d *distillation) experience(draft acquire.Draft, route federation.Route, d
 		Strength: federation.InitialStrength(delta), Success: draft.Success, Failure: draft.Failure,
 		Lineage: store.Lineage{
 			Trajectories: []store.ID{d.traj.ID}, Lens: draft.Lens, Generator: draft.Generator, Feature: draft.Feature,
+			Reflections: reflectionOf(draft),
 		},
 	}
 	e.Task = taskName(d.traj.GroupKey, d.traj.TaskType, d.traj.Task)

@@ -542,6 +542,7 @@ func (n *Node) render(v *store.View, c api.Caller, e *store.Experience) api.Expe
 	}
 	if e.Agent == c.Agent || privileged(c) {
 		out.Lineage.Trajectories, out.Lineage.DerivedFrom = idStrings(e.Lineage.Trajectories), idStrings(e.Lineage.DerivedFrom)
+		out.Lineage.Reflections = idStrings(e.Lineage.Reflections)
 		if e.Candidate != (store.ID{}) {
 			out.CandidateID = e.Candidate.String()
 		}

@@ -83,8 +83,9 @@ func llmSteps(a acquire.Attempt) []llm.Step {
 // left empty. The gate is asked first, so that no question is spent on a group from which nothing would be kept.
 func (d *distillation) drafts(ctx context.Context) ([]acquire.Draft, []acquire.Discard, error) {
 	byRule, discards := acquire.Distil(d.group)
-	if !d.worthAsking() {
-		return byRule, discards, nil
+	byRule, err := d.withRetries(byRule)
+	if err != nil || !d.worthAsking() {
+		return byRule, discards, err
 	}
 	got, ok, err := askForJob(&d.n.models, llm.RoleDistil, func() (llm.Distilled, error) {
 		return d.n.models.client.Distil(ctx, d.payer(), d.question())

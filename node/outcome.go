@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/oklog/ulid/v2"
@@ -37,27 +38,62 @@ func (n *Node) Outcome(ctx context.Context, c api.Caller, receipt string, req ap
 	if req.Trajectory == nil {
 		return done(out, res, http.StatusOK), nil
 	}
-	rec, err := n.attached(ctx, c, receipt, *req.Trajectory, w)
-	if err != nil {
+	if err := n.attach(ctx, c, receipt, req, w, res.Replayed, &out); err != nil {
 		return zero, fmt.Errorf("record the attached trajectory: %w", err)
 	}
-	out.Trajectory, out.Index = rec.Value.ID, max(out.Index, rec.Index)
 	res.Index = out.Index
 	return done(out, res, http.StatusOK), nil
+}
+
+// attach records the trajectory of an outcome. After a failure that a past success can be held against, the answer has a
+// hypothesis for a retry.
+func (n *Node) attach(ctx context.Context, c api.Caller, receipt string, req api.OutcomeRequest, w api.Write, again bool, out *api.OutcomeAnswer) error {
+	may, err := n.mayReflect(c, receipt, req, again)
+	if err != nil {
+		return err
+	}
+	advice, ok := api.Done[api.RetryAdvice]{}, false
+	if may {
+		if advice, ok, err = n.reflectOnOutcome(ctx, c, receipt, req, w); err != nil {
+			return err
+		}
+	}
+	if ok {
+		out.Reflection = &api.Reflection{ID: advice.Value.ID, Hypothesis: advice.Value.Hypothesis}
+		out.Trajectory, out.Index = advice.Value.Trajectory, max(out.Index, advice.Index)
+		return nil
+	}
+	rec, err := n.attached(ctx, c, receipt, *req.Trajectory, w)
+	if err != nil {
+		return err
+	}
+	out.Trajectory, out.Index = rec.Value.ID, max(out.Index, rec.Index)
+	return nil
 }
 
 // attached records the trajectory of an outcome. Its attempts carry the receipt, so that they are not counted as outcomes
 // again; the key makes a repeat of the report find the same recording.
 func (n *Node) attached(ctx context.Context, c api.Caller, receipt string, t api.RecordTrajectory, w api.Write) (api.Done[api.RecordedTrajectory], error) {
+	return n.RecordTrajectory(ctx, c, under(receipt, t), 0, partOf(w, "trajectory"))
+}
+
+// under is a trajectory whose attempts carry a receipt.
+func under(receipt string, t api.RecordTrajectory) api.RecordTrajectory {
+	t.Attempts = slices.Clone(t.Attempts)
 	for i := range t.Attempts {
 		if t.Attempts[i].Receipt == "" {
 			t.Attempts[i].Receipt = receipt
 		}
 	}
+	return t
+}
+
+// partOf is the idempotency of a second command of one request.
+func partOf(w api.Write, name string) api.Write {
 	if w.IdempotencyKey != "" {
-		w.IdempotencyKey += "\x00trajectory"
+		w.IdempotencyKey += "\x00" + name
 	}
-	return n.RecordTrajectory(ctx, c, t, 0, w)
+	return w
 }
 
 func checkOutcome(req *api.OutcomeRequest) error {
@@ -89,7 +125,7 @@ func (n *Node) buildOutcome(v *store.View, ns *store.Namespace, c api.Caller, to
 	if err != nil {
 		return store.Outcome{}, err
 	}
-	if time.Now().UnixMilli()-receipt.At > store.ReceiptTTL {
+	if expired(receipt) {
 		return store.Outcome{}, api.Conflict("the receipt expired: an outcome is taken for 7 days")
 	}
 	body := store.Outcome{Receipt: *receipt, Evidence: federation.EvidenceKind(req.Evidence), Note: req.Note}
@@ -119,6 +155,8 @@ func (n *Node) buildOutcome(v *store.View, ns *store.Namespace, c api.Caller, to
 	}
 	return body, nil
 }
+
+func expired(r *store.Receipt) bool { return time.Now().UnixMilli()-r.At > store.ReceiptTTL }
 
 // rewardOf completes the two from each other; where they contradict, the reward stands.
 func rewardOf(req api.OutcomeRequest, threshold float64) (federation.Micro, bool) {

@@ -62,6 +62,8 @@ var contract = []struct{ call, body string }{
 	{"POST /v1/audit/samples/{id}", `{"verdict":"good"}`},
 	{"POST /v1/recall", `{"task":"t"}`},
 	{"POST /v1/recalls/{receipt}/outcome", `{"success":true}`},
+	{"POST /v1/reflections", `{"receipt":"rcp_abc","trajectory":{"task":"t","attempts":[{"steps":[]}]}}`},
+	{"POST /v1/reflections/{id}/outcome", `{"success":true}`},
 	{"GET /v1/feed", ""},
 	{"GET /v1/jobs", ""},
 	{"POST /v1/jobs/{id}/retry", ""},

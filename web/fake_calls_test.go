@@ -66,6 +66,14 @@ func (f *fake) UpdateSettings(_ context.Context, c api.Caller, namespace string,
 	return give[api.Done[api.Settings]](f, "UpdateSettings", c, namespace, req, w)
 }
 
+func (f *fake) Reflect(_ context.Context, c api.Caller, req api.ReflectRequest, w api.Write) (api.Done[api.RetryAdvice], error) {
+	return give[api.Done[api.RetryAdvice]](f, "Reflect", c, req, w)
+}
+
+func (f *fake) RetryOutcome(_ context.Context, c api.Caller, id string, req api.RetryRequest, w api.Write) (api.Done[api.RetryAdvice], error) {
+	return give[api.Done[api.RetryAdvice]](f, "RetryOutcome", c, id, req, w)
+}
+
 func (f *fake) RecordTrajectory(_ context.Context, c api.Caller, req api.RecordTrajectory, wait time.Duration, w api.Write) (api.Done[api.RecordedTrajectory], error) {
 	return give[api.Done[api.RecordedTrajectory]](f, "RecordTrajectory", c, req, wait, w)
 }

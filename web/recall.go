@@ -19,6 +19,7 @@ func (s *Server) registerRecall() {
 		method: http.MethodPost, path: "/v1/recall", id: "recall", summary: "Ask for experiences that fit a task", tag: tagRecall, body: true,
 	}, 413, 415), s.recall)
 	write(s, route{method: http.MethodPost, path: "/v1/recalls/{receipt}/outcome", id: "report-outcome", summary: "Report what happened, once per receipt", tag: tagRecall, body: true}, s.outcome)
+	s.registerReflections()
 }
 
 type recallInput struct {

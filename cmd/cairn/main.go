@@ -36,6 +36,8 @@ type root struct {
 	Record     recordCmd     `cmd:"" help:"Record an experience or a trajectory."`
 	Recall     recallCmd     `cmd:"" help:"Ask for experiences that fit a task."`
 	Outcome    outcomeCmd    `cmd:"" help:"Report what happened after a recall."`
+	Reflect    reflectCmd    `cmd:"" help:"Compare a failure with a past success: a hypothesis for a retry."`
+	Retried    retriedCmd    `cmd:"" help:"Report how a retry ended."`
 	Feed       feedCmd       `cmd:"" help:"Follow the live feed."`
 	Trust      trustCmd      `cmd:"" help:"Show every term of an experience's trust."`
 	Provenance provenanceCmd `cmd:"" help:"Show where an experience came from."`

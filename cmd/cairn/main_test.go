@@ -42,6 +42,7 @@ func TestUsage(t *testing.T) {
 		{"unknown command", []string{"dance"}, "dance"},
 		{"unknown flag", []string{"status", "--colour"}, "--colour"},
 		{"outcome without a result", []string{"outcome", "rcp_x"}, "--success, --failure or --reward"},
+		{"retried without a result", []string{"retried", "r1"}, "--success"},
 		{"success and failure", []string{"outcome", "rcp_x", "--success", "--failure"}, "can't be used together"},
 		{"empty experience", []string{"record", "experience"}, "--scenario and --content"},
 		{"no such file", []string{"record", "trajectory", "nowhere.json"}, "nowhere.json"},

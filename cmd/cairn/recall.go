@@ -134,6 +134,6 @@ func printOutcome(w io.Writer, o api.OutcomeAnswer) {
 		fmt.Fprintf(w, "%s\ttrust %.3f -> %.3f\n", t.Experience, t.Before, t.After)
 	}
 	if o.Reflection != nil {
-		fmt.Fprintf(w, "reflection\t%s\n", o.Reflection.Hypothesis)
+		fmt.Fprintf(w, "reflection\t%s\nhypothesis\t%s\n", o.Reflection.ID, oneLine(o.Reflection.Hypothesis, 2000))
 	}
 }

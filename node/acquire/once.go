@@ -14,7 +14,7 @@ func Once(attempts []Attempt) []Attempt {
 	var out []Attempt
 	seen := make(map[[32]byte]*repeated)
 	for _, a := range attempts {
-		key := contentOf(a)
+		key := Identity(a)
 		r := seen[key]
 		if r == nil {
 			r = &repeated{}
@@ -46,9 +46,9 @@ func (r *repeated) take(a Attempt) bool {
 	return true
 }
 
-// contentOf hashes what an attempt did and how it ended. Given is no part of it: the same attempt may be recorded with
+// Identity hashes what an attempt did and how it ended. Given is no part of it: the same attempt may be recorded with
 // and without its receipt.
-func contentOf(a Attempt) [32]byte {
+func Identity(a Attempt) [32]byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%v %v %v\n", a.HasReward, a.Score, a.Success)
 	enc := json.NewEncoder(&b) // sorts the names of arguments

@@ -111,6 +111,7 @@ type Lineage struct {
 	Lens         string   `json:"lens"`
 	Generator    string   `json:"generator"`
 	Judge        string   `json:"judge,omitempty" doc:"Model that judged it; absent where the rules did"`
+	Reflections  []string `json:"reflections,omitempty" doc:"Reflections whose retry it tells of; for the author and the privileged"`
 }
 
 // ListFilter narrows a list of experiences. Zero fields do not filter.

@@ -88,6 +88,10 @@ type Service interface {
 
 	Recall(ctx context.Context, c Caller, req RecallRequest) (RecallAnswer, error)
 	Outcome(ctx context.Context, c Caller, receipt string, req OutcomeRequest, w Write) (Done[OutcomeAnswer], error)
+	// Reflect compares a failure with a past success; RetryOutcome says how the retry ended. At most 3 retries follow a
+	// recall.
+	Reflect(ctx context.Context, c Caller, req ReflectRequest, w Write) (Done[RetryAdvice], error)
+	RetryOutcome(ctx context.Context, c Caller, id string, req RetryRequest, w Write) (Done[RetryAdvice], error)
 
 	// Feed opens a stream strictly after the cursor; a bad cursor is CodeInvalid with location "cursor".
 	Feed(ctx context.Context, c Caller, cursor string, f FeedFilter) (FeedStream, error)

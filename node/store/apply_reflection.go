@@ -37,6 +37,7 @@ type Reflected struct {
 	Status     string `cbor:"3,keyasint"`
 	Trajectory ID     `cbor:"4,keyasint"`
 	Recorded   int    `cbor:"5,keyasint,omitempty"` // attempts that are new
+	Job        ID     `cbor:"6,keyasint"`           // that distils the group, where something was recorded
 }
 
 func (t *txn) reflectionKey(owner uint32, id ID) keyBuf {
@@ -70,7 +71,7 @@ func applyReflect(t *txn, b *Reflect) (any, *Reject) {
 	r.Failures = append(r.Failures, number)
 	t.nextRetry(r, b.Next)
 	t.saveReflection(r)
-	return Reflected{r.ID, len(r.Tries), r.Status, r.Trajectory, rec.Recorded}, nil
+	return Reflected{r.ID, len(r.Tries), r.Status, r.Trajectory, rec.Recorded, rec.Job}, nil
 }
 
 // checkReflect looks at what does not depend on the reflection that stands.
@@ -203,7 +204,7 @@ func applyRetried(t *txn, b *Retried) (any, *Reject) {
 		if rej != nil {
 			return nil, rej
 		}
-		number, out.Recorded = n, rec.Recorded
+		number, out.Recorded, out.Job = n, rec.Recorded, rec.Job
 	}
 	t.endRetry(r, b, number)
 	t.saveReflection(r)

@@ -29,8 +29,11 @@ func (l *lab) reflectionOf(agent string, recall ID) (out *Reflection) {
 	l.t.Helper()
 	l.read(func(v *View, ns *Namespace) {
 		a, err := v.Agent(ns, agent)
-		if err != nil || a == nil {
-			l.t.Fatal(a, err)
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		if a == nil { // removed meanwhile
+			return
 		}
 		if out, err = v.ReflectionOf(ns, a.Number, recall); err != nil {
 			l.t.Fatal(err)

@@ -12,3 +12,13 @@ func plainDots(out []float32, rows []*int8, q []int8) {
 		out[i] = float32(sum)
 	}
 }
+
+// plainAbove is the same for above.
+func plainAbove(scores, scales []float32, from int, factor, bar float32) int {
+	for ; from < len(scores); from++ {
+		if scores[from]*float32(scales[from]*factor) >= bar {
+			break
+		}
+	}
+	return from
+}

@@ -20,6 +20,12 @@ func rowDots(out *float32, at **int8, groups int, q *int8, size int)
 //go:noescape
 func scanDots(out *float32, rows *int8, stride, groups int, q *int8, size int)
 
+// above returns the first i of from..n-1 with scores[i] * (scales[i] * factor) >= bar, n when there is none. It reads both in
+// groups of eight from the start on.
+//
+//go:noescape
+func above(scores, scales *float32, from, n int, factor, bar float32) int
+
 // prefetch asks for the memory from p on, without waiting for it.
 //
 //go:noescape

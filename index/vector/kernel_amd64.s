@@ -149,6 +149,45 @@ scanblock:
 	VZEROUPPER
 	RET
 
+// func above(scores, scales *float32, from, n int, factor, bar float32) int
+TEXT ·above(SB), NOSPLIT, $0-48
+	MOVQ scores+0(FP), DI
+	MOVQ scales+8(FP), SI
+	MOVQ from+16(FP), AX
+	MOVQ n+24(FP), DX
+	VBROADCASTSS factor+32(FP), Y0
+	VBROADCASTSS bar+36(FP), Y1
+	MOVQ AX, CX
+	ANDQ $7, CX                     // before from, in the first eight
+	ANDQ $-8, AX
+
+aboveeight:
+	CMPQ AX, DX
+	JGE  abovenone
+	VMULPS (SI)(AX*4), Y0, Y2
+	VMULPS (DI)(AX*4), Y2, Y2
+	VCMPPS $0x1D, Y1, Y2, Y2        // Y2 >= Y1
+	VMOVMSKPS Y2, BX
+	SHRL CX, BX
+	SHLL CX, BX
+	XORL CX, CX
+	TESTL BX, BX
+	JNZ  abovefound
+	ADDQ $8, AX
+	JMP  aboveeight
+
+abovefound:
+	BSFL BX, BX
+	ADDQ BX, AX
+	CMPQ AX, DX
+	JLE  abovedone
+abovenone:
+	MOVQ DX, AX
+abovedone:
+	VZEROUPPER
+	MOVQ AX, ret+40(FP)
+	RET
+
 // func prefetch(p unsafe.Pointer, bytes int)
 TEXT ·prefetch(SB), NOSPLIT, $0-16
 	MOVQ p+0(FP), AX

@@ -19,4 +19,8 @@ func scanDots(out *float32, rows *int8, stride, groups int, q *int8, size int) {
 	rowDots(out, &at[0], groups, q, size)
 }
 
+func above(scores, scales *float32, from, n int, factor, bar float32) int {
+	return plainAbove(unsafe.Slice(scores, n), unsafe.Slice(scales, n), from, factor, bar)
+}
+
 func prefetch(unsafe.Pointer, int) {}

@@ -44,6 +44,42 @@ func checkDots(t *testing.T, r *rand.Rand, dims, groups int) {
 	check("scanDots", got, at)
 }
 
+// checkAbove compares every answer of above with the plain form.
+func checkAbove(t *testing.T, r *rand.Rand, n int) {
+	t.Helper()
+	scores, scales := make([]float32, (n+7)/8*8), make([]float32, (n+7)/8*8)
+	for i := range scores {
+		scores[i], scales[i] = float32(r.IntN(2000)-1000), r.Float32()
+	}
+	for _, bar := range []float32{float32(math.Inf(-1)), -300, 0, 500, 900, 1e9} {
+		for from := range n + 1 {
+			got := above(&scores[0], &scales[0], from, n, 1.5, bar)
+			if want := plainAbove(scores[:n], scales[:n], from, 1.5, bar); got != want {
+				t.Fatalf("%d scores from %d on, bar %v: %d, want %d", n, from, bar, got, want)
+			}
+		}
+	}
+}
+
+func TestAbove(t *testing.T) {
+	if !haveKernels {
+		t.Skip("no kernels for this CPU")
+	}
+	r := rand.New(rand.NewPCG(3, 3))
+	for n := 1; n < 40; n++ {
+		checkAbove(t, r, n)
+	}
+	checkAbove(t, r, arenaRows)
+}
+
+func FuzzAbove(f *testing.F) {
+	if !haveKernels {
+		f.Skip("no kernels for this CPU")
+	}
+	f.Add(uint64(1), uint16(9))
+	f.Fuzz(func(t *testing.T, seed uint64, n uint16) { checkAbove(t, rand.New(rand.NewPCG(seed, 4)), 1+int(n%300)) })
+}
+
 func TestDots(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for _, dims := range []int{1, 31, 32, 33, 100, 384, 1000} {

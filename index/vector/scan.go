@@ -72,15 +72,13 @@ func (c *scanner) bar() float32 {
 func (s *Space) offerLocked(c *scanner, first Row, a *arena, n int) {
 	// Rows behind the last are zero or left over; their scores are not looked at.
 	scanDots(&c.scores[0], &a.codes[0], stride(s.dims), (n+rowGroup-1)/rowGroup, &c.code.values[0], len(c.code.values))
-	bar, scale := c.bar(), c.code.scale
-	scales := a.scales[:n]
-	for i, score := range c.scores[:len(scales)] {
-		if score *= scales[i] * scale; score < bar {
-			continue
+	scale := c.code.scale
+	for i := -1; ; {
+		if i = above(&c.scores[0], &a.scales[0], i+1, n, scale, c.bar()); i >= n {
+			return
 		}
 		if row := first + Row(i); s.wantedLocked(c, row) {
-			c.keep(scored{score, row})
-			bar = c.bar()
+			c.keep(scored{c.scores[i] * float32(a.scales[i]*scale), row})
 		}
 	}
 }

@@ -153,6 +153,8 @@ func (n *Node) dispatch(ctx context.Context, job store.Job) (err error) {
 		return n.promote(ctx, job)
 	case store.JobCurate:
 		return n.followUp(ctx, job)
+	case store.JobCompact:
+		return n.compact(ctx, job)
 	case store.JobReplace:
 		return n.replaceJuror(ctx, job)
 	case store.JobPurge:

@@ -67,7 +67,7 @@ type Merge struct {
 	From      string  `json:"from" doc:"The superseded experience"`
 	Into      string  `json:"into" doc:"The one that stands in its place"`
 	Agent     string  `json:"agent"`
-	Cause     string  `json:"cause" enum:"duplicate,revised" doc:"duplicate: it said the same in other words; revised: its group says something else now"`
+	Cause     string  `json:"cause" enum:"duplicate,revised,compacted,fused" doc:"duplicate: it said the same in other words; revised: its group says something else now; compacted: a strategy made of it and others has proved itself; fused: a candidate that proved itself says the same as an item of the meta-pool"`
 	Support   Support `json:"support" doc:"What moved to the one that stands"`
 	CreatedAt string  `json:"created_at"`
 	UndoneAt  *string `json:"undone_at"`

@@ -71,6 +71,7 @@ var handlers = map[Kind]handler{
 	KindRenewJobs:         handle(applyRenewJobs),
 	KindSpend:             handle(applySpend),
 	KindUndoMerge:         handle(applyUndoMerge),
+	KindCompacted:         handle(applyCompacted),
 }
 
 // siteWide are the commands that belong to no namespace.

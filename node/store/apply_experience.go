@@ -157,6 +157,16 @@ func (t *txn) place(traj *Trajectory, item *DistilledItem, old *Experience, said
 		t.join(same, e, said)
 		return same.ID, nil
 	}
+	if into, ok := t.absorbing(e); ok {
+		switch {
+		case old == nil || old.ID != into.ID && old.SupersededBy != into.ID:
+			said = featureRecord{}
+		default:
+			said.ID = into.ID // what the group gave the source is counted in the strategy
+		}
+		t.join(into, e, said)
+		return into.ID, nil
+	}
 	if item.MergeInto != (ID{}) {
 		into, ok := t.experience(e.Owner, item.MergeInto)
 		if !ok || !into.Live() || into.Version != item.MergeVer {
@@ -182,7 +192,7 @@ func unwanted(e *Experience) bool {
 }
 
 func supportedByOthers(e *Experience, traj ID) bool {
-	return slices.ContainsFunc(e.Lineage.Trajectories, func(id ID) bool { return id != traj })
+	return e.Lineage.Lens == LensStrategy || slices.ContainsFunc(e.Lineage.Trajectories, func(id ID) bool { return id != traj })
 }
 
 // add stores a new experience of version 1 and says so on the feed.
@@ -206,6 +216,7 @@ func (t *txn) add(e *Experience, v Vectors) {
 	if e.Status == federation.StatusActive && e.Share == federation.ShareCandidate {
 		t.enqueue(JobNominate, e.ID, e.Owner, t.now, "")
 	}
+	t.considerCompaction(e)
 }
 
 // evictBuffered makes room in a full buffer: the oldest expires early.
@@ -330,6 +341,11 @@ func applyAddExperience(t *txn, b *AddExperience) (any, *Reject) {
 		t.lessonSeen(&agent, e)
 		t.join(same, e, featureRecord{})
 		return Added{same.ID, same.Version, same.Owner, true}, nil
+	}
+	if into, ok := t.absorbing(e); ok {
+		t.lessonSeen(&agent, e)
+		t.join(into, e, featureRecord{})
+		return Added{into.ID, into.Version, into.Owner, true}, nil
 	}
 	if b.MergeInto != (ID{}) {
 		into, ok := t.experience(e.Owner, b.MergeInto)

@@ -285,6 +285,7 @@ func (t *txn) strengthen(e *Experience, c Credit, b *Outcome) {
 	if b.Success {
 		e.Strength = federation.StrengthHelped(now)
 		e.Uses++
+		t.retireSources(e)
 	} else {
 		e.Strength = federation.StrengthHarmed(now)
 		e.Harms++

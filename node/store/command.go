@@ -60,6 +60,7 @@ const (
 	KindSpend     Kind = 55
 
 	KindUndoMerge Kind = 60
+	KindCompacted Kind = 61
 )
 
 // Command is one entry of the log. Exactly-once comes from (Client, Seq), which the proposing node draws, or from Idem,

@@ -48,6 +48,9 @@ const (
 	kindErasure    keyKind = 0x28 // ns, id -> Erasure
 	kindBuffered   keyKind = 0x29 // ns, owner, id: gate buffer in order of age
 	kindMerge      keyKind = 0x2a // ns, owner, superseded id -> Merge
+	kindAbsorbed   keyKind = 0x2b // ns, owner, text hash of a compacted experience -> strategy id
+	kindFused      keyKind = 0x2d // ns, item of the meta-pool, candidate that gave way to it
+	kindSource     keyKind = 0x2c // ns, owner, id of what a strategy was made of -> strategy id
 
 	kindReceipt     keyKind = 0x30 // ns, agent, recall id -> Receipt
 	kindGiven       keyKind = 0x31 // ns, experience, recall id, agent number

@@ -10,6 +10,8 @@ import (
 const (
 	MergeDuplicate = "duplicate" // it said the same in other words
 	MergeRevised   = "revised"   // its group says something else about the same feature now
+	MergeCompacted = "compacted" // a strategy made of it and others has proved itself
+	MergeFused     = "fused"     // a candidate that proved itself says the same as an item of the meta-pool
 )
 
 // Merge records that an experience of a pool gave way to another one, with what is needed to take that back. It is found
@@ -20,7 +22,7 @@ type Merge struct {
 	Into         ID                `cbor:"2,keyasint"`
 	Owner        uint32            `cbor:"3,keyasint"`
 	Agent        string            `cbor:"4,keyasint"`
-	Cause        string            `cbor:"5,keyasint"` // MergeDuplicate, MergeRevised
+	Cause        string            `cbor:"5,keyasint"` // MergeDuplicate, MergeRevised, MergeCompacted, MergeFused
 	Prior        federation.Status `cbor:"6,keyasint"` // of From, before
 	Success      int               `cbor:"7,keyasint,omitempty"`
 	Failure      int               `cbor:"8,keyasint,omitempty"`
@@ -77,10 +79,14 @@ func applyUndoMerge(t *txn, b *UndoMerge) (any, *Reject) {
 	if e.Status != federation.StatusSuperseded || e.SupersededBy != m.Into {
 		return nil, reject("conflict", "the merged experience is "+string(e.Status)+" now")
 	}
-	if same, ok := t.byHash(e.Owner, e.Hash); ok {
+	if same, ok := t.byHash(e.Owner, unitHash(e.Unit, e.Hash)); ok {
 		return nil, reject("conflict", "experience "+same.ID.String()+" has this text")
 	}
-	t.separate(&m, e)
+	if m.Cause == MergeFused {
+		t.parted(e, m.Into, federation.StatusCandidate)
+	} else {
+		t.separate(&m, e)
+	}
 	m.UndoneAt, m.UndoneBy = max(t.now, 1), b.By
 	t.put(k, m)
 	return m, nil
@@ -89,8 +95,13 @@ func applyUndoMerge(t *txn, b *UndoMerge) (any, *Reject) {
 // separate makes a superseded experience live as it was.
 func (t *txn) separate(m *Merge, e *Experience) {
 	old := clone(e)
-	if m.Cause == MergeDuplicate {
+	switch m.Cause {
+	case MergeDuplicate:
 		t.giveBack(m, e)
+	case MergeCompacted:
+		if k := t.absorbedKey(e); t.has(k) {
+			t.del(k)
+		}
 	}
 	e.Status, e.SupersededBy = federation.StatusActive, ID{}
 	if m.Prior == federation.StatusBuffered {
@@ -135,6 +146,23 @@ func (t *txn) giveBack(m *Merge, e *Experience) {
 	into.Lineage.Trajectories = slices.DeleteFunc(slices.Clone(into.Lineage.Trajectories),
 		func(id ID) bool { return slices.Contains(m.Trajectories, id) })
 	t.save(old, into)
+	for _, id := range m.Trajectories {
+		t.renameIn(id, into, e)
+	}
+}
+
+// renameIn lets a group name another experience than before, so that the one it named can be erased.
+func (t *txn) renameIn(traj ID, was, is *Experience) {
+	var rec Trajectory
+	k := t.trajectoryKey(was.Owner, traj)
+	if !t.get(k, &rec) || !slices.Contains(rec.Experiences, was.ID) {
+		return
+	}
+	rec.Experiences = slices.DeleteFunc(rec.Experiences, func(id ID) bool { return id == was.ID })
+	if !slices.Contains(rec.Experiences, is.ID) {
+		rec.Experiences = append(rec.Experiences, is.ID)
+	}
+	t.put(k, rec)
 }
 
 // Merge finds the merge of a superseded experience; nil when there is none.

@@ -283,6 +283,8 @@ func (w *walk) finish(j Job) {
 		}
 	case JobReplace:
 		w.replaceSome(j)
+	case JobCompact:
+		w.compactSome(j)
 	case JobEmbed:
 		if e := w.get(j.Subject); e != nil {
 			w.send(KindSetVectors, SetVectors{Job: ref(j), Target: Target{e.ID, e.Owner, e.Version}, Vectors: testVectors()})

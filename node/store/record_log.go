@@ -9,6 +9,7 @@ const (
 	JobReplace  = "replace-juror"
 	JobPurge    = "purge"
 	JobCurate   = "curate"
+	JobCompact  = "compact"
 )
 
 // Job states.

@@ -126,6 +126,15 @@ func (t *txn) drop(e *Experience) {
 	if k := mergeKey(t.ns.Number, e.Owner, e.ID); t.has(k) {
 		t.del(k)
 	}
+	if k := fusedKey(t.ns.Number, e.SupersededBy, e.ID); e.Shared() && t.has(k) {
+		t.del(k)
+	}
+	if k := sourceKey(t.ns.Number, e.Owner, e.ID); t.has(k) {
+		t.del(k)
+	}
+	if k := t.absorbedKey(e); e.Status == federation.StatusSuperseded && t.has(k) {
+		t.del(k)
+	}
 	for v := max(1, e.Version-maxVersionsHeld); v < e.Version; v++ {
 		t.del(t.versionKey(e.Owner, e.ID, v))
 	}

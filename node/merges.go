@@ -36,7 +36,7 @@ func (n *Node) UndoMerge(ctx context.Context, c api.Caller, id string, w api.Wri
 		if err != nil || e == nil || e.Agent != c.Agent && !privileged(c) {
 			return nil, orDefault(err, api.NotFound("merge"))
 		}
-		if e.Agent != c.Agent && !c.Has(api.RoleCurator, api.RoleAdmin) {
+		if (e.Agent != c.Agent || e.Shared()) && !c.Has(api.RoleCurator, api.RoleAdmin) {
 			return nil, api.Denied("needs the role curator or admin")
 		}
 		known, err := v.Merge(ns, e.Owner, e.ID)

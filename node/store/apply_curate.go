@@ -47,6 +47,7 @@ func applyCurate(t *txn, b *Curate) (any, *Reject) {
 		out.Changed = []ID{e.ID}
 		return out, nil
 	}
+	e.Withdrawn = b.Action == ActionRevoke && b.By == e.Agent
 	t.curate(e, e.ID, b.Action, b.Reason)
 	out.Changed = append(out.Changed, e.ID)
 	more := t.curateChildren(e, e.ID, b.Action, &out.Changed)
@@ -102,6 +103,9 @@ func (t *txn) curate(e *Experience, root ID, action, reason string) {
 		kind = "experience.revoked"
 	}
 	t.save(old, e)
+	if action == ActionRelease && e.Shared() && e.Status == federation.StatusCandidate {
+		t.enqueue(JobPromote, e.ID, e.Owner, t.now, "") // what was reported while it was held asked for nothing
+	}
 	t.experienceEvent(kind, e, data)
 	if action == ActionRevoke {
 		t.count("revoked", 1)
@@ -202,6 +206,10 @@ func applyFollowUp(t *txn, b *FollowUp) (any, *Reject) {
 			if child, ok := t.find(id); ok {
 				t.enqueue(JobCurate, id, child.Owner, t.now, ActionRevoke)
 			}
+		}
+		if out.More = t.partFused(e.ID, partedBy(e)); out.More {
+			out.After = b.After
+			return out, nil
 		}
 		out.After, out.Told = t.tell(e, b.After)
 		out.More = len(out.After) > 0

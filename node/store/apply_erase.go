@@ -140,6 +140,10 @@ func (t *txn) purge(job *Job) Purged {
 		t.put(t.erasureKey(proof.ID), proof)
 		return Purged{More: true}
 	}
+	if counted && t.partFused(job.Subject, federation.StatusCandidate) {
+		t.put(t.erasureKey(proof.ID), proof)
+		return Purged{More: true}
+	}
 	out.Keys, out.More = t.forgetReflectionsOn(job.Subject)
 	for _, prefix := range t.hangingOn(job) {
 		t.scan(prefix, func(k, _ []byte) bool {

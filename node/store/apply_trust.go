@@ -286,7 +286,7 @@ func applyPromote(t *txn, b *Promote) (any, *Reject) {
 			return nil, reject("precondition", "the item to fuse with changed")
 		}
 		// An item that is hidden from others cannot stand for one that they proved, nor an older version for its successor.
-		if into.Unit == e.Unit && into.Origin != e.Origin {
+		if into.Unit == e.Unit && into.Origin != e.Origin && !t.keptApart(e.ID, into.ID) {
 			d.FusedWith = into.ID
 		}
 	}
@@ -368,7 +368,7 @@ func (t *txn) promote(e *Experience, d *Decision) {
 		e.Status, e.SupersededBy = federation.StatusSuperseded, d.FusedWith
 		t.save(old, e)
 		data["into"] = d.FusedWith.String()
-		t.count("merges", 1)
+		t.noteFused(e, d.FusedWith)
 		t.experienceEvent("experience.merged", e, data)
 		t.replaceCopies(e, d.FusedWith)
 		return

@@ -40,7 +40,7 @@ func (p *Pool) nearest(v embed.Vector, k, part int, filter func(string, any) boo
 	}
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	matches, err := p.nearestLocked(v, k, part, filter)
+	matches, err := p.nearestLocked(v, k, part, p.chooseLocked(filter, nil))
 	if err != nil {
 		return nil, err
 	}

@@ -29,8 +29,11 @@ type Query struct {
 	// judged by the vector that it is nearest to on the common scale.
 	Others []embed.Vector
 	Limit  int // hits at most; 0: DefaultLimit
-	// Filter decides before scoring which documents may be found. Nil: all. It may be asked more than once for a document.
+	// Filter decides before scoring which documents may be found. Nil: all. It is asked at most once for a document; for all of them
+	// when few pass.
 	Filter func(id string, meta any) bool
+	// Among are the ids of the documents that may be found. Nil: all; empty: none. A short list is searched exactly and by itself.
+	Among []string
 	// KeywordWeight multiplies the keyword part of every document. 0: each document's own weight, the CoverWeight of the
 	// embedder's profile times the root of Cover. A fixed weight that suits logs of dialogue is three times too high for
 	// preferences; by cover one rule does for both.
@@ -151,9 +154,9 @@ func (p *Pool) candidatesLocked(ctx context.Context, s *search) ([]uint32, error
 		return nil, fmt.Errorf("search: %w", err)
 	}
 	n := oversample * min(s.limit, len(p.byID))
-	docs := make([]uint32, 0, (1+len(s.asked))*n)
+	docs, chosen := make([]uint32, 0, (1+len(s.asked))*n), p.chooseLocked(s.Filter, s.Among)
 	for _, a := range s.asked {
-		near, err := p.nearestLocked(a.vector, n, vector.AnyPart, s.Filter)
+		near, err := p.nearestLocked(a.vector, n, vector.AnyPart, chosen)
 		if err != nil {
 			return nil, err
 		}
@@ -164,7 +167,7 @@ func (p *Pool) candidatesLocked(ctx context.Context, s *search) ([]uint32, error
 			docs = append(docs, m.Owner)
 		}
 	}
-	for _, m := range p.keywords.Search(s.words, keyword.Search{K: n, Accept: p.acceptLocked(s.Filter), Before: p.beforeLocked}) {
+	for _, m := range p.keywords.Search(s.words, keyword.Search{K: n, Allow: chosen.allow, Accept: chosen.accept, Before: p.beforeLocked}) {
 		docs = append(docs, m.Doc)
 	}
 	slices.Sort(docs)
@@ -172,23 +175,16 @@ func (p *Pool) candidatesLocked(ctx context.Context, s *search) ([]uint32, error
 }
 
 // nearestLocked searches the space of v; nothing when v is zero or the pool has no such space.
-func (p *Pool) nearestLocked(v embed.Vector, k, part int, filter func(string, any) bool) ([]vector.Match, error) {
+func (p *Pool) nearestLocked(v embed.Vector, k, part int, c choice) ([]vector.Match, error) {
 	space := p.spaces[v.Embedder]
 	if v.IsZero() || space == nil {
 		return nil, nil
 	}
-	matches, err := space.Search(vector.Search{Values: v.Values, K: k, Part: part, Accept: p.acceptLocked(filter), Before: p.beforeLocked})
+	matches, err := space.Search(vector.Search{Values: v.Values, K: k, Part: part, Allow: c.allow, Accept: c.accept, Before: p.beforeLocked})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrQuery, err)
 	}
 	return matches, nil
-}
-
-func (p *Pool) acceptLocked(filter func(string, any) bool) func(uint32) bool {
-	if filter == nil {
-		return nil
-	}
-	return func(doc uint32) bool { return filter(p.docs[doc].id, p.docs[doc].meta) }
 }
 
 func (p *Pool) beforeLocked(a, b uint32) bool { return p.docs[a].id < p.docs[b].id }

@@ -15,6 +15,12 @@ GLOBL ones16<>(SB), RODATA|NOPTR, $32
 	VPMADDWD   Y10, tmp, tmp     \
 	VPADDD     tmp, sum, sum
 
+// The same with AVX-512 VNNI, where one instruction multiplies and adds up fours.
+#define VNNICODES(row, tmp, sum) \
+	VMOVDQU  (row)(R12*1), tmp \
+	VPSIGNB  Y8, tmp, tmp      \
+	VPDPBUSD tmp, Y9, sum
+
 // The products of the query at DX, BX bytes long, with the rows at R8 to R11, as four floats in X0, not scaled yet.
 // Uses R12, Y0 to Y9.
 #define FOURROWS \
@@ -24,13 +30,13 @@ GLOBL ones16<>(SB), RODATA|NOPTR, $32
 	VPXOR Y3, Y3, Y3 \
 	XORQ R12, R12
 
-#define BLOCK \
+#define BLOCK(form) \
 	VMOVDQU (DX)(R12*1), Y8 \
 	VPABSB  Y8, Y9          \
-	CODES(R8, Y4, Y0)       \
-	CODES(R9, Y5, Y1)       \
-	CODES(R10, Y6, Y2)      \
-	CODES(R11, Y7, Y3)      \
+	form(R8, Y4, Y0)        \
+	form(R9, Y5, Y1)        \
+	form(R10, Y6, Y2)       \
+	form(R11, Y7, Y3)       \
 	ADDQ $32, R12           \
 	CMPQ R12, BX
 
@@ -42,112 +48,121 @@ GLOBL ones16<>(SB), RODATA|NOPTR, $32
 	VPADDD X1, X0, X0         \
 	VCVTDQ2PS X0, X0
 
-// func rowDots(out *float32, at **int8, groups int, q *int8, size int)
-TEXT ·rowDots(SB), NOSPLIT, $0-40
-	MOVQ out+0(FP), DI
-	MOVQ at+8(FP), SI
-	MOVQ groups+16(FP), CX
-	MOVQ q+24(FP), DX
-	MOVQ size+32(FP), BX
-	VMOVDQU ones16<>(SB), Y10
-	MOVQ $2, R13
-
-	// The first two groups are asked for before anything is computed.
-ahead:
-	CMPQ R13, CX
-	JLE  known
-	MOVQ CX, R13
-known:
-	SHLQ $2, R13
-	XORQ AX, AX
-first:
-	MOVQ (SI)(AX*8), R8
-	XORQ R12, R12
-firstline:
-	PREFETCHT0 (R8)(R12*1)
-	ADDQ $64, R12
-	CMPQ R12, BX
-	JLT  firstline
-	INCQ AX
-	CMPQ AX, R13
-	JLT  first
-
-group:
-	CMPQ CX, $2
-	JLE  last
-	MOVQ 64(SI), R8
-	MOVQ 72(SI), R9
-	MOVQ 80(SI), R10
-	MOVQ 88(SI), R11
-	XORQ R12, R12
-line:
-	PREFETCHT0 (R8)(R12*1)
-	PREFETCHT0 (R9)(R12*1)
-	PREFETCHT0 (R10)(R12*1)
-	PREFETCHT0 (R11)(R12*1)
-	ADDQ $64, R12
-	CMPQ R12, BX
-	JLT  line
-
-last:
-	MOVQ 0(SI), R8
-	MOVQ 8(SI), R9
-	MOVQ 16(SI), R10
-	MOVQ 24(SI), R11
-	ADDQ $32, SI
-	FOURROWS
-block:
-	BLOCK
-	JLT  block
-	SUMS
-	VMOVUPS X0, (DI)
-	ADDQ $16, DI
-	DECQ CX
-	JNZ  group
-	VZEROUPPER
+// rowDots: the first two groups are asked from memory before anything is computed, then each group two ahead of its turn.
+#define ROWDOTS(form) \
+	MOVQ out+0(FP), DI \
+	MOVQ at+8(FP), SI \
+	MOVQ groups+16(FP), CX \
+	MOVQ q+24(FP), DX \
+	MOVQ size+32(FP), BX \
+	VMOVDQU ones16<>(SB), Y10 \
+	MOVQ $2, R13 \
+ahead: \
+	CMPQ R13, CX \
+	JLE  known \
+	MOVQ CX, R13 \
+known: \
+	SHLQ $2, R13 \
+	XORQ AX, AX \
+first: \
+	MOVQ (SI)(AX*8), R8 \
+	XORQ R12, R12 \
+firstline: \
+	PREFETCHT0 (R8)(R12*1) \
+	ADDQ $64, R12 \
+	CMPQ R12, BX \
+	JLT  firstline \
+	INCQ AX \
+	CMPQ AX, R13 \
+	JLT  first \
+group: \
+	CMPQ CX, $2 \
+	JLE  last \
+	MOVQ 64(SI), R8 \
+	MOVQ 72(SI), R9 \
+	MOVQ 80(SI), R10 \
+	MOVQ 88(SI), R11 \
+	XORQ R12, R12 \
+line: \
+	PREFETCHT0 (R8)(R12*1) \
+	PREFETCHT0 (R9)(R12*1) \
+	PREFETCHT0 (R10)(R12*1) \
+	PREFETCHT0 (R11)(R12*1) \
+	ADDQ $64, R12 \
+	CMPQ R12, BX \
+	JLT  line \
+last: \
+	MOVQ 0(SI), R8 \
+	MOVQ 8(SI), R9 \
+	MOVQ 16(SI), R10 \
+	MOVQ 24(SI), R11 \
+	ADDQ $32, SI \
+	FOURROWS \
+block: \
+	BLOCK(form) \
+	JLT  block \
+	SUMS \
+	VMOVUPS X0, (DI) \
+	ADDQ $16, DI \
+	DECQ CX \
+	JNZ  group \
+	VZEROUPPER \
 	RET
 
-// func scanDots(out *float32, rows *int8, stride, groups int, q *int8, size int)
-TEXT ·scanDots(SB), NOSPLIT, $0-48
-	MOVQ out+0(FP), DI
-	MOVQ rows+8(FP), R8
-	MOVQ stride+16(FP), SI
-	MOVQ groups+24(FP), CX
-	MOVQ q+32(FP), DX
-	MOVQ size+40(FP), BX
-	VMOVDQU ones16<>(SB), Y10
-	LEAQ (R8)(SI*1), R9
-	LEAQ (R9)(SI*1), R10
-	LEAQ (R10)(SI*1), R11
-	SHLQ $2, SI
-	MOVQ SI, R13
-	SHLQ $1, R13
-
-scangroup:
-	// Two groups ahead; beyond the end a prefetch does no harm.
-	LEAQ (R8)(R13*1), AX
-	XORQ R12, R12
-scanline:
-	PREFETCHT0 (AX)(R12*1)
-	ADDQ $64, R12
-	CMPQ R12, SI
-	JLT  scanline
-
-	FOURROWS
-scanblock:
-	BLOCK
-	JLT  scanblock
-	SUMS
-	VMOVUPS X0, (DI)
-	ADDQ $16, DI
-	ADDQ SI, R8
-	ADDQ SI, R9
-	ADDQ SI, R10
-	ADDQ SI, R11
-	DECQ CX
-	JNZ  scangroup
-	VZEROUPPER
+// scanDots: two groups ahead; beyond the end a prefetch does no harm.
+#define SCANDOTS(form) \
+	MOVQ out+0(FP), DI \
+	MOVQ rows+8(FP), R8 \
+	MOVQ stride+16(FP), SI \
+	MOVQ groups+24(FP), CX \
+	MOVQ q+32(FP), DX \
+	MOVQ size+40(FP), BX \
+	VMOVDQU ones16<>(SB), Y10 \
+	LEAQ (R8)(SI*1), R9 \
+	LEAQ (R9)(SI*1), R10 \
+	LEAQ (R10)(SI*1), R11 \
+	SHLQ $2, SI \
+	MOVQ SI, R13 \
+	SHLQ $1, R13 \
+scangroup: \
+	LEAQ (R8)(R13*1), AX \
+	XORQ R12, R12 \
+scanline: \
+	PREFETCHT0 (AX)(R12*1) \
+	ADDQ $64, R12 \
+	CMPQ R12, SI \
+	JLT  scanline \
+	FOURROWS \
+scanblock: \
+	BLOCK(form) \
+	JLT  scanblock \
+	SUMS \
+	VMOVUPS X0, (DI) \
+	ADDQ $16, DI \
+	ADDQ SI, R8 \
+	ADDQ SI, R9 \
+	ADDQ SI, R10 \
+	ADDQ SI, R11 \
+	DECQ CX \
+	JNZ  scangroup \
+	VZEROUPPER \
 	RET
+
+// func rowDotsAVX2(out *float32, at **int8, groups int, q *int8, size int)
+TEXT ·rowDotsAVX2(SB), NOSPLIT, $0-40
+	ROWDOTS(CODES)
+
+// func scanDotsAVX2(out *float32, rows *int8, stride, groups int, q *int8, size int)
+TEXT ·scanDotsAVX2(SB), NOSPLIT, $0-48
+	SCANDOTS(CODES)
+
+// func rowDotsVNNI(out *float32, at **int8, groups int, q *int8, size int)
+TEXT ·rowDotsVNNI(SB), NOSPLIT, $0-40
+	ROWDOTS(VNNICODES)
+
+// func scanDotsVNNI(out *float32, rows *int8, stride, groups int, q *int8, size int)
+TEXT ·scanDotsVNNI(SB), NOSPLIT, $0-48
+	SCANDOTS(VNNICODES)
 
 // func above(scores, scales *float32, from, n int, factor, bar float32) int
 TEXT ·above(SB), NOSPLIT, $0-48

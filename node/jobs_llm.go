@@ -149,7 +149,7 @@ var kindOfLens = map[string]federation.Kind{
 func (d *distillation) draftOf(lesson llm.Lesson, i int, generator string) acquire.Draft {
 	out := acquire.Draft{
 		Lens: lesson.Lens, Feature: fmt.Sprintf("llm/%d", i), Kind: kindOfLens[lesson.Lens], Scenario: lesson.Scenario, Content: lesson.Content,
-		Keywords: lesson.Keywords, Tools: lesson.Tools, Attempts: lesson.Attempts, Generator: generator,
+		Keywords: lesson.Keywords, Tools: lesson.Tools, Attempts: lesson.Attempts, Generator: generator, Preconditions: acquire.Conditions(d.group),
 	}
 	successes := 0
 	for _, a := range d.group.Attempts {

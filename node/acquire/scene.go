@@ -2,20 +2,22 @@ package acquire
 
 import (
 	"cmp"
+	"maps"
 	"regexp"
 	"slices"
 )
 
 // scene is a group prepared for the lenses.
 type scene struct {
-	group     Group
-	say       phrases
-	binder    *binder
-	scenario  string
-	successes []trail // by attempt number
-	failures  []trail
-	best      *trail // the success with the best plan; nil when nothing succeeded
-	weighed   []contrasted
+	group      Group
+	say        phrases
+	binder     *binder
+	scenario   string
+	conditions map[string]string
+	successes  []trail // by attempt number
+	failures   []trail
+	best       *trail // the success with the best plan; nil when nothing succeeded
+	weighed    []contrasted
 }
 
 // newScene renders all attempts with a reward. Values are bound in the order best plan, other successes, failures, so that
@@ -23,7 +25,7 @@ type scene struct {
 // has a success.
 func newScene(g Group) *scene {
 	g.Task = collapse(withoutMarked(g.Task))
-	s := &scene{group: g, say: phrasesFor(g.Task + " " + g.TaskType)}
+	s := &scene{group: g, say: phrasesFor(g.Task + " " + g.TaskType), conditions: Conditions(g)}
 	rewarded := rewardedAttempts(g.Attempts)
 	first := bestOf(trails(newBinder(g.Task), rewarded, true))
 	s.binder = newBinder(g.Task)
@@ -132,6 +134,7 @@ func replaceOther(text string) string {
 // draft fills in what all lenses have in common.
 func (s *scene) draft(d Draft, sources []trail, used ...call) Draft {
 	d.Scenario, d.Generator = s.scenario, Generator
+	d.Preconditions = maps.Clone(s.conditions)
 	var arguments []string
 	for _, c := range used {
 		if !slices.Contains(d.Tools, c.tool) {

@@ -442,6 +442,9 @@ func checkSettings(s api.Settings) error {
 		if t.SuccessThreshold != nil && !inUnit(*t.SuccessThreshold) || t.ExpectedReward != nil && !inUnit(*t.ExpectedReward) {
 			return api.Invalid("body.task_types."+clip(name), "values must be 0..1", nil)
 		}
+		if err := checkWeights("body.task_types."+clip(name)+".reward_weights", t.RewardWeights); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -481,7 +484,9 @@ func mergeSettings(s store.Settings, req api.Settings) store.Settings {
 		types[k] = t
 	}
 	for k, t := range req.TaskTypes {
-		types[k] = store.TaskType{SuccessThreshold: microOr(t.SuccessThreshold, -1), ExpectedReward: microOr(t.ExpectedReward, -1)}
+		types[k] = store.TaskType{
+			SuccessThreshold: microOr(t.SuccessThreshold, -1), ExpectedReward: microOr(t.ExpectedReward, -1), Weights: weightsOf(t.RewardWeights),
+		}
 	}
 	if len(types) > 0 {
 		s.TaskTypes = types
@@ -511,7 +516,9 @@ func renderSettings(s store.Settings) api.Settings {
 		if out.TaskTypes == nil {
 			out.TaskTypes = map[string]api.TaskType{}
 		}
-		out.TaskTypes[k] = api.TaskType{SuccessThreshold: scoreOr(t.SuccessThreshold), ExpectedReward: scoreOr(t.ExpectedReward)}
+		out.TaskTypes[k] = api.TaskType{
+			SuccessThreshold: scoreOr(t.SuccessThreshold), ExpectedReward: scoreOr(t.ExpectedReward), RewardWeights: scoresOf(t.Weights),
+		}
 	}
 	return out
 }

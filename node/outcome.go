@@ -10,6 +10,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"cairn/federation"
+	"cairn/node/acquire"
 	"cairn/node/api"
 	"cairn/node/refine"
 	"cairn/node/store"
@@ -161,7 +162,8 @@ func expired(r *store.Receipt) bool { return time.Now().UnixMilli()-r.At > store
 // rewardOf completes the two from each other; where they contradict, the reward stands.
 func rewardOf(req api.OutcomeRequest, threshold float64) (federation.Micro, bool) {
 	if req.Reward != nil {
-		return micro(*req.Reward), *req.Reward >= threshold
+		value, success := acquire.Normalise(*req.Reward, [2]float64{0, 1}, threshold)
+		return micro(value), success
 	}
 	if *req.Success {
 		return federation.One, true

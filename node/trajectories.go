@@ -101,6 +101,9 @@ func checkAttempt(a api.Attempt, at string) error {
 	if err != nil {
 		return err
 	}
+	if err := checkParts(a, at); err != nil {
+		return err
+	}
 	if a.Reward != nil && !(*a.Reward >= scale[0] && *a.Reward <= scale[1]) {
 		return api.Invalid(at+"reward", fmt.Sprintf("must be within reward_scale [%g,%g]", scale[0], scale[1]), *a.Reward)
 	}
@@ -155,6 +158,9 @@ func (n *Node) buildTrajectory(ctx context.Context, v *store.View, ns *store.Nam
 	var warnings []api.Field
 	for i, a := range req.Attempts {
 		at := fmt.Sprintf("body.attempts[%d].", i)
+		if a, err = combined(ns, req.TaskType, a, at); err != nil {
+			return body, nil, err
+		}
 		rec, warn, err := n.buildAttempt(v, ns, c, a, thresholdOf(ns, req.TaskType), at)
 		if err != nil {
 			return body, nil, err
@@ -167,10 +173,10 @@ func (n *Node) buildTrajectory(ctx context.Context, v *store.View, ns *store.Nam
 }
 
 func thresholdOf(ns *store.Namespace, taskType string) float64 {
-	if t, ok := ns.Settings.TaskTypes[taskType]; ok && t.SuccessThreshold >= 0 {
+	if t, ok := ns.Settings.TaskTypes[taskType]; ok && t.SuccessThreshold > 0 {
 		return score(t.SuccessThreshold)
 	}
-	return 1
+	return acquire.DefaultThreshold
 }
 
 // expect is the gate's expectation, from what was known before this recording.
@@ -195,7 +201,7 @@ func predictorAgent(ns, agent uint32) string { return fmt.Sprintf("%d/%d", ns, a
 func groupName(group [32]byte) string { return fmt.Sprintf("%x", group[:8]) }
 
 func (n *Node) buildAttempt(v *store.View, ns *store.Namespace, c api.Caller, a api.Attempt, threshold float64, at string) (store.Attempt, []api.Field, error) {
-	rec := store.Attempt{ExternalID: a.ExternalID}
+	rec := store.Attempt{ExternalID: a.ExternalID, Parts: a.RewardParts}
 	var warnings []api.Field
 	scale, err := scaleOf(a, at)
 	if err != nil {
@@ -380,7 +386,7 @@ func renderTrajectory(t *store.Trajectory, attempts []store.Attempt) (api.Trajec
 		Discarded: renderDiscards(t.Discarded), CreatedAt: api.Time(t.CreatedAt), UpdatedAt: api.Time(t.UpdatedAt),
 	}
 	for _, a := range attempts {
-		view := api.AttemptView{Attempt: api.Attempt{Steps: []api.Step{}, ExternalID: a.ExternalID}}
+		view := api.AttemptView{Attempt: api.Attempt{Steps: []api.Step{}, ExternalID: a.ExternalID, RewardParts: a.Parts}}
 		if a.HasReward {
 			reward, success, value := a.Reward, a.Success, score(a.Score)
 			scale := []float64{a.Scale[0], a.Scale[1]}

@@ -140,6 +140,7 @@ type Settings struct {
 
 // TaskType holds what a namespace knows about one kind of task.
 type TaskType struct {
-	SuccessThreshold *float64 `json:"success_threshold,omitempty" minimum:"0" maximum:"1" doc:"1.0"`
-	ExpectedReward   *float64 `json:"expected_reward,omitempty" minimum:"0" maximum:"1" doc:"A rule that replaces the gate's prediction"`
+	SuccessThreshold *float64           `json:"success_threshold,omitempty" minimum:"0" maximum:"1" doc:"1.0"`
+	RewardWeights    map[string]float64 `json:"reward_weights,omitempty" maxProperties:"16" doc:"How the parts of a composite reward weigh, each 0 to 1000; a part that is not named does not count"`
+	ExpectedReward   *float64           `json:"expected_reward,omitempty" minimum:"0" maximum:"1" doc:"A rule that replaces the gate's prediction"`
 }

@@ -14,12 +14,13 @@ type RecordTrajectory struct {
 
 // Attempt is one try at the task.
 type Attempt struct {
-	Steps       []Step     `json:"steps" maxItems:"256"`
-	Reward      *float64   `json:"reward,omitempty" doc:"In reward_scale"`
-	RewardScale *[]float64 `json:"reward_scale,omitempty" minItems:"2" maxItems:"2" doc:"[lowest, highest], default [0,1]"`
-	Success     *bool      `json:"success,omitempty" doc:"Must agree with the reward; where it does not, the reward wins and the answer warns"`
-	Receipt     string     `json:"receipt,omitempty" maxLength:"4096" doc:"Tells the distiller what was given; never reports an outcome"`
-	ExternalID  string     `json:"external_id,omitempty" maxLength:"256" doc:"Unique for ever per agent and group: a repeat is not recorded again"`
+	Steps       []Step             `json:"steps" maxItems:"256"`
+	Reward      *float64           `json:"reward,omitempty" doc:"In reward_scale"`
+	RewardParts map[string]float64 `json:"reward_parts,omitempty" maxProperties:"16" doc:"Instead of reward: its parts, each in [0,1], such as resolved, turns, sentiment. The task type's reward_weights combine them; without weights all weigh the same"`
+	RewardScale *[]float64         `json:"reward_scale,omitempty" minItems:"2" maxItems:"2" doc:"[lowest, highest], default [0,1]"`
+	Success     *bool              `json:"success,omitempty" doc:"Must agree with the reward; where it does not, the reward wins and the answer warns"`
+	Receipt     string             `json:"receipt,omitempty" maxLength:"4096" doc:"Tells the distiller what was given; never reports an outcome"`
+	ExternalID  string             `json:"external_id,omitempty" maxLength:"256" doc:"Unique for ever per agent and group: a repeat is not recorded again"`
 }
 
 // Step is one action and what came of it.

@@ -12,6 +12,7 @@ const (
 	groupIdle      = 10 * 60 * 1000
 	maxAttempts    = 200 // in one command: about four keys each
 	maxRewardsKept = 64
+	maxParts       = 16 // of a composite reward
 	rawRetention   = 30 * day
 )
 
@@ -107,6 +108,9 @@ func (t *txn) checkAttempts(b *RecordTrajectory) *Reject {
 		return rejectField("body.share", "must be auto, candidate or never")
 	}
 	for i, a := range b.Attempts {
+		if len(a.Parts) > maxParts {
+			return rejectField("body.attempts["+strconv.Itoa(i)+"].reward_parts", "must have at most 16 entries")
+		}
 		if a.HasReward && (a.Score < 0 || a.Score > federation.One || a.Expected < 0 || a.Expected > federation.One) {
 			return rejectField("body.attempts["+strconv.Itoa(i)+"].reward", "must be 0..1 once it is on the common scale")
 		}

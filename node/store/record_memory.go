@@ -56,6 +56,8 @@ type Attempt struct {
 	Outcome    bool             `cbor:"15,keyasint,omitempty"` // counts in the expectation (no receipt reported it)
 	At         int64            `cbor:"16,keyasint"`
 	JudgedBy   string           `cbor:"17,keyasint,omitempty"` // model that gave the reward; empty where it was reported
+	// Parts of a composite reward, as reported; Reward is what the task type's weights made of them.
+	Parts map[string]float64 `cbor:"18,keyasint,omitempty"`
 }
 
 // Delta is the reward prediction error of the attempt in [-1,1].

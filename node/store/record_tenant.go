@@ -34,6 +34,8 @@ type Settings struct {
 type TaskType struct {
 	SuccessThreshold federation.Micro `cbor:"1,keyasint"`
 	ExpectedReward   federation.Micro `cbor:"2,keyasint"`
+	// Weights of the parts of a composite reward; empty: all weigh the same.
+	Weights map[string]federation.Micro `cbor:"3,keyasint,omitempty"`
 }
 
 // Profile is the trust profile that the settings name.

@@ -33,6 +33,9 @@ type success struct {
 
 // compact looks in one sub-pool of one agent for successes of a kind and writes a strategy for each kind of them.
 func (n *Node) compact(ctx context.Context, job store.Job) error {
+	if job.Owner == store.SharedOwner {
+		return n.shareStrategy(ctx, job)
+	}
 	v, ns, err := n.openJob(job)
 	if err != nil {
 		return err

@@ -64,6 +64,7 @@ var handlers = map[Kind]handler{
 	KindFollowUp:          handle(applyFollowUp),
 	KindDecidePromotion:   handle(applyDecidePromotion),
 	KindSample:            handle(applySample),
+	KindSharedStrategy:    handle(applySharedStrategy),
 	KindLeaseJobs:         handle(applyLeaseJobs),
 	KindFinishJob:         handle(applyFinishJob),
 	KindRetryJob:          handle(applyRetryJob),

@@ -214,7 +214,7 @@ type directory interface {
 func eligible(d directory, ns *Namespace, now int64, e *Experience) (unit string, jurors []string) {
 	outside := 0
 	d.eachPrincipal(func(p Principal) {
-		if p.Judges == 0 || p.ID == e.Principal {
+		if p.Judges == 0 || p.ID == e.Principal || slices.Contains(e.Authors, p.ID) {
 			return
 		}
 		outside++
@@ -286,7 +286,7 @@ func applyPromote(t *txn, b *Promote) (any, *Reject) {
 			return nil, reject("precondition", "the item to fuse with changed")
 		}
 		// An item that is hidden from others cannot stand for one that they proved, nor an older version for its successor.
-		if into.Unit == e.Unit && into.Origin != e.Origin && !t.keptApart(e.ID, into.ID) {
+		if into.Unit == e.Unit && (into.Origin != e.Origin || e.Origin == (ID{})) && !t.keptApart(e.ID, into.ID) {
 			d.FusedWith = into.ID
 		}
 	}
@@ -377,6 +377,7 @@ func (t *txn) promote(e *Experience, d *Decision) {
 	t.save(old, e)
 	t.count("promotions", 1)
 	t.experienceEvent("experience.promoted", e, data)
+	t.considerSharedStrategy(e)
 	t.replaceCopies(e, e.ID)
 }
 

@@ -51,6 +51,7 @@ const (
 	KindFollowUp          Kind = 45
 	KindDecidePromotion   Kind = 46
 	KindSample            Kind = 47
+	KindSharedStrategy    Kind = 48
 
 	KindLeaseJobs Kind = 50
 	KindFinishJob Kind = 51

@@ -159,6 +159,7 @@ type Experience struct {
 	Actions      [][32]byte           `cbor:"51,keyasint,omitempty"` // what it says to do: federation.LessonAction, CallAction
 	Fails        bool                 `cbor:"52,keyasint,omitempty"` // it says that this fails
 	RecalledAt   int64                `cbor:"53,keyasint,omitempty"` // last time that it was given
+	Authors      []string             `cbor:"58,keyasint,omitempty"` // principals whose items a shared strategy was made of
 	Withdrawn    bool                 `cbor:"59,keyasint,omitempty"` // it was revoked by its author
 	Embedded     int                  `cbor:"60,keyasint,omitempty"` // how often the vectors of this version were replaced
 }

@@ -91,6 +91,8 @@ func (s *Site) conclude(job store.Job) error {
 		return s.promote(job)
 	case store.JobReplace:
 		return s.replaceJuror(job)
+	case store.JobCompact: // a strategy would change what a simulation counts
+		return s.finish(job)
 	case store.JobPurge:
 		return s.Queue(store.KindPurge, store.Purge{Job: ref(job), ID: job.Subject})
 	}

@@ -270,7 +270,9 @@ func (n *Node) PreviewSettings(_ context.Context, c api.Caller, id string, req a
 	now, next := ns.Settings.Profile(), mergeSettings(ns.Settings, req).Profile()
 	var failed error
 	err = v.Pool(ns, store.SharedOwner, nil, func(_ []byte, e *store.Experience) bool {
-		if e.Status != federation.StatusCandidate && e.Status != federation.StatusPromoted {
+		switch e.Status {
+		case federation.StatusCandidate, federation.StatusPromoted, federation.StatusDormant:
+		default:
 			return true
 		}
 		out.Looked++

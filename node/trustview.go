@@ -254,7 +254,7 @@ func (n *Node) Receipts(_ context.Context, c api.Caller, agent, from, to string,
 	return inPage(n, c, p, list, func(v *store.View, ns *store.Namespace, at page) (api.List[api.ReceiptView], error) {
 		visit := func(after []byte, fn func([]byte, *store.Receipt) bool) error { return v.Receipts(ns, after, fn) }
 		if !everyone {
-			a, err := v.Agent(ns, agent)
+			a, err := v.AgentEver(ns, agent) // what one that was removed knew can be asked, too
 			if err != nil || a == nil {
 				return zero, orDefault(err, api.NotFound("agent"))
 			}

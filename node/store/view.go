@@ -152,6 +152,16 @@ func (v *View) Agent(ns *Namespace, id string) (*Agent, error) {
 	return a, err
 }
 
+// AgentEver finds an agent, also one that was removed; nil when there never was one.
+func (v *View) AgentEver(ns *Namespace, id string) (*Agent, error) {
+	a := new(Agent)
+	ok, err := v.get(nsKey(kindAgent, ns.Number).str(id), a)
+	if !ok {
+		return nil, err
+	}
+	return a, err
+}
+
 // Agents visits the agents, removed ones included, in order of id.
 func (v *View) Agents(ns *Namespace, after []byte, fn func(suffix []byte, a *Agent) bool) error {
 	return list(v, nsKey(kindAgent, ns.Number), after, fn)

@@ -20,12 +20,33 @@ const roundBits = 3 << 22
 
 // encodeInto writes the codes of v to dst, which is as long as a padded vector.
 func encodeInto(dst []int8, v []float32) (scale float32, loss float64) {
-	var top float32
-	for _, x := range v {
-		top = max(top, x, -x)
+	m := 0 // values that kernels encode
+	if haveKernels {
+		m = len(v) / codeBlock * codeBlock
+	}
+	top := plainTop(v[m:])
+	if m > 0 {
+		top = max(top, topOf(&v[0], m))
 	}
 	scale = max(top, 1e-30) / 127
 	inverse := 1 / scale
+	sum := plainCodes(dst[m:], v[m:], inverse, scale)
+	if m > 0 {
+		sum += codesOf(&dst[0], &v[0], m, inverse, scale)
+	}
+	clear(dst[len(v):])
+	return scale, math.Sqrt(float64(sum)) * (1 + 1e-4) // the sum is off by less than 1e-4 of itself
+}
+
+// plainTop and plainCodes are the forms in Go of topOf and codesOf.
+func plainTop(v []float32) (top float32) {
+	for _, x := range v {
+		top = max(top, x, -x)
+	}
+	return top
+}
+
+func plainCodes(dst []int8, v []float32, inverse, scale float32) float32 {
 	var sum0, sum1 float32
 	dst = dst[:max(len(v), len(dst))]
 	for i, x := range v {
@@ -36,8 +57,7 @@ func encodeInto(dst []int8, v []float32) (scale float32, loss float64) {
 		d := x - float32(c*scale)
 		sum0, sum1 = sum1, sum0+d*d
 	}
-	clear(dst[len(v):])
-	return scale, math.Sqrt(float64(sum0)+float64(sum1)) * (1 + 1e-4) // the sums are off by less than 1e-4 of themselves
+	return sum0 + sum1
 }
 
 func encode(v []float32, dst []int8) code {
@@ -58,10 +78,11 @@ type arena struct {
 }
 
 // put writes row i and returns the length that rounding took away from it.
-func (a *arena) put(i int, v []float32, c code) {
+func (a *arena) put(i int, v []float32) (loss float64) {
 	copy(a.values[i*len(v):], v)
-	copy(a.codes[i*stride(len(v)):], c.values)
-	a.scales[i] = c.scale
+	at := i * stride(len(v))
+	a.scales[i], loss = encodeInto(a.codes[at:at+padded(len(v))], v)
+	return loss
 }
 
 // code returns row i as a query.

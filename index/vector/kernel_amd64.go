@@ -72,6 +72,17 @@ func agrees(rowDots func(*float32, **int8, int, *int8, int), scanDots func(*floa
 //go:noescape
 func above(scores, scales *float32, from, n int, factor, bar float32) int
 
+// topOf returns the greatest |v[i]| of n values, a multiple of 32 and more than none.
+//
+//go:noescape
+func topOf(v *float32, n int) float32
+
+// codesOf writes v[i] * inverse, rounded to whole numbers, ties to even, and returns the sum of (v[i] - code * scale)^2. n is a
+// multiple of 32 and more than none.
+//
+//go:noescape
+func codesOf(dst *int8, v *float32, n int, inverse, scale float32) float32
+
 // prefetch asks for the memory from p on, without waiting for it.
 //
 //go:noescape

@@ -7,6 +7,16 @@ DATA ones16<>+16(SB)/8, $0x0001000100010001
 DATA ones16<>+24(SB)/8, $0x0001000100010001
 GLOBL ones16<>(SB), RODATA|NOPTR, $32
 
+// Order of the doublewords after two lane-wise packs.
+DATA unpack<>+0(SB)/8, $0x0000000400000000
+DATA unpack<>+8(SB)/8, $0x0000000500000001
+DATA unpack<>+16(SB)/8, $0x0000000600000002
+DATA unpack<>+24(SB)/8, $0x0000000700000003
+GLOBL unpack<>(SB), RODATA|NOPTR, $32
+
+DATA absMask<>+0(SB)/4, $0x7FFFFFFF
+GLOBL absMask<>(SB), RODATA|NOPTR, $4
+
 // One block of 32 codes of one row: |q| * (row with the sign of q), pairs to words (at most 2*127*127 < 2^15).
 #define CODES(row, tmp, sum) \
 	VMOVDQU    (row)(R12*1), tmp \
@@ -201,6 +211,85 @@ abovenone:
 abovedone:
 	VZEROUPPER
 	MOVQ AX, ret+40(FP)
+	RET
+
+// func topOf(v *float32, n int) float32
+TEXT ·topOf(SB), NOSPLIT, $0-20
+	MOVQ v+0(FP), SI
+	MOVQ n+8(FP), CX
+	VBROADCASTSS absMask<>(SB), Y4
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+
+toploop:
+	VANDPS (SI), Y4, Y2
+	VANDPS 32(SI), Y4, Y3
+	VMAXPS Y2, Y0, Y0
+	VMAXPS Y3, Y1, Y1
+	VANDPS 64(SI), Y4, Y2
+	VANDPS 96(SI), Y4, Y3
+	VMAXPS Y2, Y0, Y0
+	VMAXPS Y3, Y1, Y1
+	ADDQ $128, SI
+	SUBQ $32, CX
+	JNZ  toploop
+
+	VMAXPS Y1, Y0, Y0
+	VEXTRACTF128 $1, Y0, X1
+	VMAXPS X1, X0, X0
+	VPSHUFD $0x4E, X0, X1
+	VMAXPS X1, X0, X0
+	VPSHUFD $0xB1, X0, X1
+	VMAXPS X1, X0, X0
+	VMOVSS X0, ret+16(FP)
+	VZEROUPPER
+	RET
+
+// Eight values: codes in c, what rounding took away squared and added to sum. Y14: inverse, Y15: scale.
+#define ENCODE(offset, c, sum) \
+	VMOVUPS   offset(SI), Y8 \
+	VMULPS    Y14, Y8, c     \
+	VCVTPS2DQ c, c           \
+	VCVTDQ2PS c, Y9          \
+	VMULPS    Y15, Y9, Y9    \
+	VSUBPS    Y9, Y8, Y8     \
+	VFMADD231PS Y8, Y8, sum
+
+// func codesOf(dst *int8, v *float32, n int, inverse, scale float32) float32
+TEXT ·codesOf(SB), NOSPLIT, $0-36
+	MOVQ dst+0(FP), DI
+	MOVQ v+8(FP), SI
+	MOVQ n+16(FP), CX
+	VBROADCASTSS inverse+24(FP), Y14
+	VBROADCASTSS scale+28(FP), Y15
+	VMOVDQU unpack<>(SB), Y13
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+
+codesloop:
+	ENCODE(0, Y0, Y4)
+	ENCODE(32, Y1, Y5)
+	ENCODE(64, Y2, Y4)
+	ENCODE(96, Y3, Y5)
+	VPACKSSDW Y1, Y0, Y0
+	VPACKSSDW Y3, Y2, Y2
+	VPACKSSWB Y2, Y0, Y0
+	VPERMD Y0, Y13, Y0
+	VMOVDQU Y0, (DI)
+	ADDQ $128, SI
+	ADDQ $32, DI
+	SUBQ $32, CX
+	JNZ  codesloop
+
+	VADDPS Y5, Y4, Y4
+	VEXTRACTF128 $1, Y4, X5
+	VADDPS X5, X4, X4
+	VPSHUFD $0x4E, X4, X5
+	VADDPS X5, X4, X4
+	VPSHUFD $0xB1, X4, X5
+	VADDPS X5, X4, X4
+	VMOVSS X4, ret+32(FP)
+	VZEROUPPER
 	RET
 
 // func prefetch(p unsafe.Pointer, bytes int)

@@ -23,4 +23,10 @@ func above(scores, scales *float32, from, n int, factor, bar float32) int {
 	return plainAbove(unsafe.Slice(scores, n), unsafe.Slice(scales, n), from, factor, bar)
 }
 
+func topOf(v *float32, n int) float32 { return plainTop(unsafe.Slice(v, n)) }
+
+func codesOf(dst *int8, v *float32, n int, inverse, scale float32) float32 {
+	return plainCodes(unsafe.Slice(dst, n), unsafe.Slice(v, n), inverse, scale)
+}
+
 func prefetch(unsafe.Pointer, int) {}

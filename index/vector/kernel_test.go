@@ -80,6 +80,47 @@ func FuzzAbove(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64, n uint16) { checkAbove(t, rand.New(rand.NewPCG(seed, 4)), 1+int(n%300)) })
 }
 
+// checkCodes compares the kernels that make codes with the plain form.
+func checkCodes(t *testing.T, r *rand.Rand, dims int) {
+	t.Helper()
+	v := randomUnit(r, dims)
+	if r.IntN(3) == 0 {
+		v[r.IntN(dims)] *= 50
+	}
+	got, want := make([]int8, padded(dims)), make([]int8, padded(dims))
+	for i := range got {
+		got[i] = 99
+	}
+	scale, loss := encodeInto(got, v)
+	top := plainTop(v)
+	sum := plainCodes(want, v, 1/(top/127), top/127)
+	if wantLoss := math.Sqrt(float64(sum)) * (1 + 1e-4); scale != top/127 || math.Abs(loss-wantLoss) > 1e-5*wantLoss {
+		t.Fatalf("dims %d: scale %v, loss %v, want %v and %v", dims, scale, loss, top/127, wantLoss)
+	}
+	if !slices.Equal(got, want) {
+		t.Fatalf("dims %d:\n got %v\nwant %v", dims, got, want)
+	}
+}
+
+func TestCodes(t *testing.T) {
+	r := rand.New(rand.NewPCG(6, 6))
+	for dims := 1; dims < 200; dims++ {
+		checkCodes(t, r, dims)
+	}
+	checkCodes(t, r, 384)
+	zero := make([]int8, 64)
+	if scale, loss := encodeInto(zero, make([]float32, 64)); !(scale > 0) || loss != 0 || slices.Max(zero) != 0 {
+		t.Errorf("zeros: scale %v, loss %v, codes %v", scale, loss, zero)
+	}
+}
+
+func FuzzCodes(f *testing.F) {
+	f.Add(uint64(1), uint16(384))
+	f.Fuzz(func(t *testing.T, seed uint64, dims uint16) {
+		checkCodes(t, rand.New(rand.NewPCG(seed, 5)), 1+int(dims%800))
+	})
+}
+
 func TestDots(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for _, dims := range []int{1, 31, 32, 33, 100, 384, 1000} {

@@ -51,7 +51,8 @@ func (s *Space) valuesLocked() []float32 {
 			return unsafe.Slice((*float32)(unsafe.Pointer(&b[0])), n)
 		}
 	}
-	return make([]float32, n)
+	b := s.values.take(4*n, len(s.arenas), s.own)
+	return unsafe.Slice((*float32)(unsafe.Pointer(&b[0])), n)
 }
 
 // spillArenas is the number of arenas whose values stay in memory in any case.

@@ -48,7 +48,8 @@ type Space struct {
 	mu      sync.RWMutex
 	arenas  []*arena
 	slab    slab  // memory for codes
-	spill   spill // memory for values
+	values  slab  // memory for values
+	spill   spill // memory for values that are mapped from a file
 	rows    []label
 	byOwner rowsOf
 	free    []Row
@@ -127,7 +128,6 @@ func (s *Space) Add(values []float32, owner uint32, part uint8) (Row, error) {
 	if part >= MaxParts {
 		return 0, fmt.Errorf("%w: part %d", ErrValue, part)
 	}
-	c := encode(values, make([]int8, padded(s.dims)))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	row := Row(len(s.rows))
@@ -139,8 +139,8 @@ func (s *Space) Add(values []float32, owner uint32, part uint8) (Row, error) {
 			s.newArenaLocked()
 		}
 	}
-	s.arenas[int(row)/arenaRows].put(int(row)%arenaRows, values, c)
-	s.loss, s.parts = max(s.loss, c.loss), max(s.parts, int(part)+1)
+	loss := s.arenas[int(row)/arenaRows].put(int(row)%arenaRows, values)
+	s.loss, s.parts = max(s.loss, loss), max(s.parts, int(part)+1)
 	s.rows[row] = label{owner: owner, part: part, live: true}
 	s.joinOwnerLocked(row)
 	s.live++

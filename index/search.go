@@ -60,9 +60,8 @@ type Hit struct {
 }
 
 // Search returns the best documents by Score, equal scores by id. Candidates are the best 4 * Limit by vector and by
-// keywords; both parts are computed for each of them. A document counts as relevant when its cosine reaches the floor of
-// the embedder's profile, when it has no comparable vector but shares a keyword with the query, or when the profile lets
-// keyword hits pass and it covers the profile's PassCover of the query. It returns ErrQuery for a query that cannot be answered, and ctx's error when it ends.
+// keywords; both parts are computed for each of them. A document counts as relevant when it has no comparable
+// vector but shares a keyword with the query, or when its cosine and its Cover together say so, see relevant. It returns ErrQuery for a query that cannot be answered, and ctx's error when it ends.
 func (p *Pool) Search(ctx context.Context, q Query) ([]Hit, error) {
 	s, err := newSearch(q)
 	if err != nil {
@@ -221,18 +220,6 @@ func (p *Pool) hitLocked(s *search, doc uint32, bm25 float64) Hit {
 		h.AboveFloor = h.BM25 > 0
 	}
 	return h
-}
-
-// relevant applies the floor. A cosine between Floor and Strict is faint: among thousands of texts some reach it by chance,
-// so that it needs a word in common, unless the query has none.
-func (s *search) relevant(h Hit, p embed.Profile) bool {
-	switch {
-	case h.Cosine >= p.Strict, p.KeywordPassesFloor && h.Cover >= p.PassCover:
-		return true
-	case h.Cosine < p.Floor:
-		return false
-	}
-	return s.words.Empty() || h.Cover >= p.FaintCover
 }
 
 func compareHits(a, b Hit) int {

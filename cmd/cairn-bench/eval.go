@@ -22,35 +22,6 @@ type evalCmd struct {
 	Replay     replayCmd     `cmd:"" help:"Does shared memory help, on recorded attempts?"`
 }
 
-type retrievalCmd struct{}
-
-// retrievalRows are the rows of `cairn-bench eval retrieval`.
-var retrievalRows = []rowSpec{
-	figure("devbench_fused_r5", "share", "of the memories that belong to a question, how many are among the first five; vectors and keywords together"),
-	figure("devbench_vectors_r5", "share", "the same, vectors alone"),
-	figure("devbench_keywords_r5", "share", "the same, keywords alone"),
-	figure("devbench_fused_mrr", "share", "mean of 1/rank of the first memory that belongs to a question"),
-	figure("devbench_negative_empty", "share", "of the questions to which nothing belongs, how many get nothing under the floor"),
-}
-
-// Run measures retrieval on the data sets of --data.
-func (retrievalCmd) Run(a *app) error {
-	r := newReport("eval retrieval", a.options, retrievalRows)
-	set, err := loadDevbench(a.options.Data)
-	switch {
-	case errors.Is(err, os.ErrNotExist) || a.options.Data == "":
-		r.note("devbench rows left out: no devbench-memories.jsonl and devbench-queries.jsonl (--data)")
-		return r.finish(a)
-	case err != nil:
-		return err
-	}
-	if err := set.measure(a.ctx, r); err != nil {
-		return err
-	}
-	r.note("devbench: %d memories, %d questions; figures do not vary between runs, so low and high equal the value", len(set.memories), len(set.questions))
-	return r.finish(a)
-}
-
 type devbench struct {
 	memories []struct {
 		ID      string   `json:"id"`

@@ -41,6 +41,9 @@ func (r *recalling) find(ctx context.Context) error {
 		opts.TokenBudget = max(1, r.req.TokenBudget-recall.PreambleTokens)
 	}
 	opts.Explore = r.req.Mode == "inject"
+	if r.req.Mode == "search" {
+		opts.Lambda = 1 // a wide view in order of score; what goes into a prompt is to differ
+	}
 	opts.Epsilon, opts.Coin = epsilonOf(r.ns.Settings), rand.Float64()
 	ranked, omitted := rankOnce(ordinary, shelf, opts)
 	ranked, r.unproven = got.ledger.extra(ranked, opts)

@@ -219,3 +219,27 @@ func TestWhyEmptyWithoutVectors(t *testing.T) {
 		t.Errorf("why %q, want filters", got.WhyEmpty)
 	}
 }
+
+// TestSearchIsInOrderOfScore: what goes into a prompt is to differ, a search shows what fits best.
+func TestSearchIsInOrderOfScore(t *testing.T) {
+	s := newSite(t)
+	ann := s.agent("ann-1", "ann")
+	for i := range 3 {
+		s.add(ann, api.AddExperience{
+			Scenario: fmt.Sprintf("Repair the dripping water pipe in house %d", i), Content: fmt.Sprintf("Close valve %d before you open the pipe.", i),
+		}, api.Write{})
+	}
+	s.add(ann, api.AddExperience{Scenario: "Repair the leaking water tap in a house", Content: "Call the plumber when the wall is wet."}, api.Write{})
+	s.indexed()
+	k := 2
+	kinds := func(mode string) (plumber bool) {
+		got := s.ask(ann, api.RecallRequest{Task: "The water pipe in the house drips near the wall", Mode: mode, K: &k})
+		if len(got.Experiences) != k {
+			t.Fatalf("%s gave %d", mode, len(got.Experiences))
+		}
+		return strings.Contains(got.Guidance, "plumber")
+	}
+	if kinds("search") || !kinds("inject") {
+		t.Errorf("another lesson among the first two: search %v, inject %v; want it in inject alone", kinds("search"), kinds("inject"))
+	}
+}

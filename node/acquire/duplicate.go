@@ -13,9 +13,10 @@ const (
 	nearCopyJaccard = 900_000
 	// sameContent and sameScenario are the cosines, on the scale common to all encoders, from which two lessons may say the
 	// same and be for the same case. The contents have to be closer: wordings of one case differ more than those of one
-	// lesson. Together with the vetoes they merge .6 % of labelled pairs that differ and split 46 % of those that do not.
+	// lesson. Together with the vetoes they merge .8 % of labelled pairs that differ and split half of those that do not.
 	// Lower ones look better on pairs that the vetoes were made on (.72 and .50: .8 % and 14 %), and are not: of pairs
-	// written afterwards they merge 12 % (these here 3 %). A wrong merge loses knowledge, a split only room.
+	// written afterwards they merge 12 % (these here 3 %). DESIGN.md tells what else was tried. A wrong merge loses
+	// knowledge, a split only room.
 	sameContent  = .86
 	sameScenario = .60
 )

@@ -8,7 +8,7 @@ type RecallRequest struct {
 	GroupKey    string            `json:"group_key,omitempty" maxLength:"128"`
 	Context     string            `json:"context,omitempty" maxLength:"8000"`
 	K           *int              `json:"k,omitempty" minimum:"1" maximum:"50" doc:"Default 5"`
-	Mode        string            `json:"mode,omitempty" enum:"inject,search" doc:"Default inject: precise, counted, with a receipt"`
+	Mode        string            `json:"mode,omitempty" enum:"inject,search" doc:"Default inject: precise and diverse, counted, with a receipt; search: in order of score, not counted"`
 	Filters     RecallFilters     `json:"filters,omitempty"`
 	Environment map[string]string `json:"environment,omitempty" doc:"Overrides the agent's environment key by key"`
 	Pools       []string          `json:"pools,omitempty" enum:"own,meta" doc:"Default both"`

@@ -280,6 +280,7 @@ func (n *Node) EraseExperience(ctx context.Context, c api.Caller, id string, ver
 	if err := n.index.wait(ctx, res.Index); err != nil {
 		return api.Done[api.Erased]{}, api.Unavailable("erased, and not yet out of this node's index", 0, err)
 	}
+	n.models.forget(c.Namespace)
 	out := api.Erased{Erased: idStrings(erased.Erased), Receipt: erased.Receipt.String(), Index: res.Index}
 	return done(out, res, http.StatusOK), nil
 }

@@ -186,6 +186,7 @@ func (n *Node) start(ctx context.Context) error {
 	n.run(func() { n.receipts.loop(loops) })
 	n.run(func() { n.work(loops) })
 	n.run(func() { n.books(loops) })
+	n.run(func() { n.forgetErased(loops) })
 	n.run(func() { n.tick(loops) })
 	at, _ := n.store.Applied()
 	return n.index.wait(ctx, at)

@@ -76,6 +76,7 @@ var contract = []struct{ call, body string }{
 	{"GET /v1/backup", ""},
 	{"POST /v1/restore", "backup"},
 	{"POST /v1/reembed", ""},
+	{"GET /v1/models", ""},
 }
 
 // filled puts ids in the places of a pattern.

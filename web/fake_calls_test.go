@@ -66,6 +66,10 @@ func (f *fake) UpdateSettings(_ context.Context, c api.Caller, namespace string,
 	return give[api.Done[api.Settings]](f, "UpdateSettings", c, namespace, req, w)
 }
 
+func (f *fake) Models(_ context.Context, c api.Caller) (api.Models, error) {
+	return give[api.Models](f, "Models", c)
+}
+
 func (f *fake) Reflect(_ context.Context, c api.Caller, req api.ReflectRequest, w api.Write) (api.Done[api.RetryAdvice], error) {
 	return give[api.Done[api.RetryAdvice]](f, "Reflect", c, req, w)
 }

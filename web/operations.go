@@ -55,6 +55,7 @@ func (s *Server) registerOperations() {
 		}, _ api.Write) (api.Done[api.Reembedding], error) {
 			return s.svc.Reembed(ctx, c, in.DryRun)
 		})
+	s.registerModels()
 	s.handle(http.MethodGet+" "+backupPath, routing{}, s.backup)
 	s.describe(backupOperation())
 	s.handle(http.MethodPost+" "+restorePath, routing{upload: true}, s.restore)

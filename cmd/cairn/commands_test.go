@@ -104,6 +104,11 @@ func TestHumanOutput(t *testing.T) {
 			[]string{"retried", "r1", "--failure"}, []string{"1, 2 left after it", "log in first", "e1"}},
 		{"retry without a hypothesis", api.RetryAdvice{ID: "r1", Status: "open", Attempt: 1}, []string{"retried", "r1", "--failure"}, []string{"nothing is known"}},
 		{"reflection that ended", api.RetryAdvice{ID: "r1", Status: "solved", Attempt: 2}, []string{"retried", "r1", "--success"}, []string{"solved"}},
+		{"models", api.Models{
+			Roles:     []api.ModelRole{{Role: "distil", Enabled: true, Model: "m-7", Endpoint: "http://llm:8080", RestsForSeconds: 90}, {Role: "judge"}},
+			Namespace: api.ModelBudget{PerMinute: 200, PerDay: -1}, Waiting: 3,
+			Usage: api.LLMStats{TokensToday: 17, Lines: []api.LLMLine{{Role: "distil", Model: "m-7", Calls: 4, PromptTokens: 9, AnswerTokens: 8}}},
+		}, []string{"models"}, []string{"m-7", "asked again in 1m30s", "by rule", "no bound", "spent today", "waiting jobs"}},
 		{"outcome with a hypothesis", api.OutcomeAnswer{Reflection: &api.Reflection{ID: "r1", Hypothesis: "log in first"}},
 			[]string{"outcome", "r", "--failure"}, []string{"r1", "log in first"}},
 		{"outcome", api.OutcomeAnswer{Trust: []api.TrustChange{{Experience: "e1", Before: .255, After: .4}}},

@@ -47,6 +47,7 @@ type root struct {
 	Revoke     revokeCmd     `cmd:"" help:"Call an experience back from all who were given it."`
 	Audit      auditCmd      `cmd:"" help:"Draw samples of the meta-pool and judge them."`
 	Alerts     alertsCmd     `cmd:"" help:"Show signs of collusion or ill health."`
+	Models     modelsCmd     `cmd:"" help:"Show which language models are asked, their budget and what they cost."`
 	Cluster    clusterCmd    `cmd:"" help:"Show and change the nodes of the site; make certificates for them."`
 	Backup     backupCmd     `cmd:"" help:"Write a copy of the whole site to a file, while writes go on."`
 	Restore    restoreCmd    `cmd:"" help:"Replace the state of the whole site by a backup."`

@@ -40,6 +40,7 @@ type FeedStream interface {
 type Service interface {
 	Curation
 	Operations
+	ModelService
 
 	Authenticate(ctx context.Context, bearer string) (Caller, error)
 	// AwaitRead waits until a read with this consistency may be served and returns the applied index it will see.

@@ -75,6 +75,18 @@ func (c *Client) Close() {
 // Enabled reports whether a model is set for a role. A nil client has none.
 func (c *Client) Enabled(role Role) bool { return c != nil && c.endpoints[role] != nil }
 
+// Settings are the client's options without keys.
+func (c *Client) Settings() Options {
+	o := c.opts
+	o.Key = ""
+	o.Models = make(map[Role]Model, len(c.opts.Models))
+	for role, m := range c.opts.Models {
+		m.Key = ""
+		o.Models[role] = m
+	}
+	return o
+}
+
 // question is what one call asks: how it is put for a bound on its length, and how an answer is read.
 type question struct {
 	who    Caller

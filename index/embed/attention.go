@@ -61,9 +61,7 @@ func (m *model) attendTiles(s *scratch, q, k, v, ctx []float32, n int, scale flo
 				gemm4x16(&s.att[t*width+c], floatBytes(width), &q[t*h+head*d], floatBytes(h), &kt[c], floatBytes(width), d)
 			}
 		}
-		for t := range n {
-			softmax(s.att[t*width:][:n])
-		}
+		softmaxTiles(s.att, n, width)
 		for t := 0; t < n; t += tileRows {
 			for c := 0; c < d; c += tileColumns {
 				gemm4x16(&ctx[t*h+head*d+c], floatBytes(h), &s.att[t*width], floatBytes(width), &v[head*d+c], floatBytes(h), n)
@@ -87,4 +85,22 @@ func softmax(x []float32) {
 	vek32.MaximumNumber_Inplace(x, -80)
 	vek32.Exp_Inplace(x)
 	vek32.MulNumber_Inplace(x, 1/vek32.Sum(x))
+}
+
+// softmaxTiles is softmax of the first n values of n rows of att, width apart. What is behind them up to a multiple of eight is
+// made so small that it does not count; nothing reads it afterwards.
+func softmaxTiles(att []float32, n, width int) {
+	padded := roundUp(n, 8)
+	for t := range n {
+		for i := t*width + n; i < t*width+padded; i++ {
+			att[i] = -math.MaxFloat32
+		}
+	}
+	softmaxRows(&att[0], n, int(floatBytes(width)), padded/8, &softmaxConstants)
+}
+
+// softmaxConstants are used by softmaxRows: see geluConstants for e^x.
+var softmaxConstants = [11]float32{
+	-80, math.Log2E, -.693359375, 2.12194440e-4,
+	1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1, 1,
 }

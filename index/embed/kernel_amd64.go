@@ -54,3 +54,8 @@ func gemm4x16(dst *float32, dstStride uintptr, a *float32, aStride uintptr, b *f
 //
 //go:noescape
 func gelu8(x *float32, groups int, c *[20]float32)
+
+// softmaxRows replaces rows of 8 groups floats, stride bytes apart, by e^x / sum of e^x. x - max below -80 counts as -80.
+//
+//go:noescape
+func softmaxRows(x *float32, rows, stride, groups int, c *[11]float32)

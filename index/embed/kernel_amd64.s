@@ -243,3 +243,90 @@ geluloop:
 	JNZ  geluloop
 	VZEROUPPER
 	RET
+
+// func softmaxRows(x *float32, rows, stride, groups int, c *[11]float32)
+TEXT ·softmaxRows(SB), NOSPLIT, $0-40
+	MOVQ x+0(FP), DI
+	MOVQ rows+8(FP), CX
+	MOVQ stride+16(FP), R8
+	MOVQ groups+24(FP), DX
+	MOVQ c+32(FP), SI
+	VBROADCASTSS (SI), Y15          // -80
+	VBROADCASTSS 4(SI), Y14         // log2 e
+	VBROADCASTSS 8(SI), Y13         // -ln 2, high
+	VBROADCASTSS 12(SI), Y12        // -ln 2, low
+	VBROADCASTSS 16(SI), Y11        // polynomial of e^r
+	VBROADCASTSS 20(SI), Y10
+	VBROADCASTSS 24(SI), Y9
+	VBROADCASTSS 28(SI), Y8
+	VBROADCASTSS 32(SI), Y7
+
+softmaxrow:
+	VMOVUPS (DI), Y0
+	XORQ BX, BX
+	MOVQ DX, AX
+softmaxtop:
+	VMAXPS (DI)(BX*1), Y0, Y0
+	ADDQ $32, BX
+	DECQ AX
+	JNZ  softmaxtop
+	VEXTRACTF128 $1, Y0, X1
+	VMAXPS X1, X0, X0
+	VPSHUFD $0x4E, X0, X1
+	VMAXPS X1, X0, X0
+	VPSHUFD $0xB1, X0, X1
+	VMAXPS X1, X0, X0
+	VBROADCASTSS X0, Y0
+
+	VXORPS Y1, Y1, Y1
+	XORQ BX, BX
+	MOVQ DX, AX
+softmaxexp:
+	VMOVUPS (DI)(BX*1), Y2
+	VSUBPS Y0, Y2, Y2
+	VMAXPS Y15, Y2, Y2
+	VMULPS Y14, Y2, Y3
+	VROUNDPS $0, Y3, Y3             // n
+	VFMADD231PS Y13, Y3, Y2
+	VFMADD231PS Y12, Y3, Y2         // r
+	VMOVAPS Y11, Y4
+	VFMADD213PS Y10, Y2, Y4
+	VFMADD213PS Y9, Y2, Y4
+	VFMADD213PS Y8, Y2, Y4
+	VFMADD213PS Y7, Y2, Y4
+	VBROADCASTSS 36(SI), Y5
+	VFMADD213PS Y5, Y2, Y4
+	VMULPS Y2, Y2, Y5
+	VBROADCASTSS 40(SI), Y6
+	VADDPS Y6, Y2, Y2
+	VFMADD231PS Y4, Y5, Y2          // e^r
+	VCVTPS2DQ Y3, Y3
+	VPSLLD $23, Y3, Y3
+	VPADDD Y3, Y2, Y2               // times 2^n
+	VMOVUPS Y2, (DI)(BX*1)
+	VADDPS Y2, Y1, Y1
+	ADDQ $32, BX
+	DECQ AX
+	JNZ  softmaxexp
+	VEXTRACTF128 $1, Y1, X2
+	VADDPS X2, X1, X1
+	VPSHUFD $0x4E, X1, X2
+	VADDPS X2, X1, X1
+	VPSHUFD $0xB1, X1, X2
+	VADDPS X2, X1, X1
+	VDIVSS X1, X6, X1
+	VBROADCASTSS X1, Y1
+
+	XORQ BX, BX
+	MOVQ DX, AX
+softmaxscale:
+	VMULPS (DI)(BX*1), Y1, Y2
+	VMOVUPS Y2, (DI)(BX*1)
+	ADDQ $32, BX
+	DECQ AX
+	JNZ  softmaxscale
+	ADDQ R8, DI
+	DECQ CX
+	JNZ  softmaxrow
+	VZEROUPPER
+	RET

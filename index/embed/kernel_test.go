@@ -244,6 +244,58 @@ func FuzzGelu(f *testing.F) {
 	})
 }
 
+// checkSoftmax compares softmaxTiles with the formula, and that no other row is written to.
+func checkSoftmax(t *testing.T, r *rand.Rand, n, gap int, size float64) {
+	t.Helper()
+	width := roundUp(n, tileColumns) + gap
+	att := make([]float32, (n+1)*width)
+	for i := range att {
+		att[i] = float32(size * r.NormFloat64())
+	}
+	before := append([]float32(nil), att...)
+	softmaxTiles(att, n, width)
+	for i, x := range before {
+		row, column := i/width, i%width
+		switch {
+		case row == n || column >= roundUp(n, 8):
+			if att[i] != x {
+				t.Fatalf("n %d: wrote row %d, column %d", n, row, column)
+			}
+		case column < n:
+			var top, sum float64 = math.Inf(-1), 0
+			for _, v := range before[row*width:][:n] {
+				top = max(top, float64(v))
+			}
+			for _, v := range before[row*width:][:n] {
+				sum += math.Exp(float64(v) - top)
+			}
+			// The exponent is as exact as the difference of two float32.
+			limit := 1e-6 + 2e-7*(math.Abs(float64(x))+math.Abs(top))
+			if want := math.Exp(float64(x)-top) / sum; !(math.Abs(float64(att[i])-want) <= limit*want+1e-30) {
+				t.Fatalf("n %d, row %d, column %d: %v, want %v", n, row, column, att[i], want)
+			}
+		}
+	}
+}
+
+func TestSoftmaxKernel(t *testing.T) {
+	needKernels(t)
+	r := rand.New(rand.NewPCG(8, 8))
+	for n := 1; n < 70; n++ {
+		checkSoftmax(t, r, n, n%3, [3]float64{.1, 4, 60}[n%3])
+	}
+}
+
+func FuzzSoftmax(f *testing.F) {
+	needKernels(f)
+	f.Add(uint64(1), uint8(9), uint8(0), float32(1))
+	f.Fuzz(func(t *testing.T, seed uint64, n, gap uint8, size float32) {
+		if s := math.Abs(float64(size)); s < 1e30 {
+			checkSoftmax(t, rand.New(rand.NewPCG(seed, 8)), 1+int(n%90), int(gap%20), s)
+		}
+	})
+}
+
 // TestFormsAgree compares the whole forward pass of both forms on lengths around the tile sizes.
 func TestFormsAgree(t *testing.T) {
 	needKernels(t)

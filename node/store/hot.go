@@ -55,6 +55,15 @@ func (h *hotValues) get(k []byte) *hotValue {
 
 var absent hotValue
 
+// remember keeps what a value decodes to beside it; nil is nothing.
+func (h *hotValues) remember(v *hotValue, record any) {
+	const overhead = 1 << 10 // of a decoded experience, its strings counted once more
+	if record != nil {
+		v.record = record
+		h.bytes += overhead + len(v.data)
+	}
+}
+
 // read decodes the value of a key out of a complete set. It reports whether there is one.
 func (h *hotValues) read(k []byte, out any) (bool, error) {
 	v := h.get(k)

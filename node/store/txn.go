@@ -99,7 +99,7 @@ func (t *txn) get(k []byte, v any) bool {
 	if !t.decode(k, hot.data, v) {
 		return false
 	}
-	hot.record = keptRecord(v)
+	t.hot.remember(hot, keptRecord(v))
 	return true
 }
 
@@ -277,7 +277,7 @@ func (t *txn) commit(state [32]byte) [32]byte {
 			t.hot.put(w.key, nil)
 			continue
 		}
-		t.hot.put(w.key, value).record = w.record
+		t.hot.remember(t.hot.put(w.key, value), w.record)
 		t.hot.lower(w.key)
 	}
 	var out [32]byte

@@ -16,16 +16,16 @@ import (
 
 // unusualTexts are texts with few words or none, and one of a megabyte.
 var unusualTexts = map[string]string{
-	"empty":                "",
-	"blank":                " \t\u3000\n",
-	"stop words":           "the of and to",
-	"emoji":                "🎉👩‍👩‍👧🇩🇪",
-	"unpaired surrogates":  "\xed\xa0\x80\xed\xbf\xbf",
-	"invalid bytes":        "\xff\xfe refund \xc3",
-	"NUL":                  "refund\x00order",
-	"a long word":          strings.Repeat("x", 1<<16),
-	"a megabyte of words":  strings.Repeat("refund order ", 1<<20/13),
-	"a megabyte of Han":    strings.Repeat("退款", 1<<20/6),
+	"empty":               "",
+	"blank":               " \t\u3000\n",
+	"stop words":          "the of and to",
+	"emoji":               "🎉👩‍👩‍👧🇩🇪",
+	"unpaired surrogates": "\xed\xa0\x80\xed\xbf\xbf",
+	"invalid bytes":       "\xff\xfe refund \xc3",
+	"NUL":                 "refund\x00order",
+	"a long word":         strings.Repeat("x", 1<<16),
+	"a megabyte of words": strings.Repeat("refund order ", 1<<20/13),
+	"a megabyte of Han":   strings.Repeat("退款", 1<<20/6),
 }
 
 // TestUnusualDocuments stores each text, finds it by its vector, and finds others beside it.

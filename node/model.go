@@ -35,6 +35,7 @@ func (o *outage) Unwrap() []error { return []error{errOutage, o.cause} }
 // pause, so that a queue of jobs does not wait for one timeout after the other.
 type models struct {
 	client *llm.Client // nil: none is configured
+	now    func() time.Time
 
 	mu    sync.Mutex // guards below
 	pause map[llm.Role]time.Duration
@@ -43,6 +44,7 @@ type models struct {
 
 // openModels makes the client; books lead from what the state knows of spending to its budget.
 func (n *Node) openModels() error {
+	n.models.now = time.Now
 	n.models.pause, n.models.until = map[llm.Role]time.Duration{}, map[llm.Role]time.Time{}
 	if n.cfg.LLM == nil || len(n.cfg.LLM.Models) == 0 {
 		return nil
@@ -77,7 +79,7 @@ func (m *models) enabled(role llm.Role) bool { return m.client.Enabled(role) }
 func (m *models) resting(role llm.Role) time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return time.Until(m.until[role])
+	return m.until[role].Sub(m.now())
 }
 
 // noted keeps count of how a role answers and returns err.
@@ -90,7 +92,7 @@ func (m *models) noted(role llm.Role, err error) error {
 		return err
 	}
 	m.pause[role] = min(max(2*m.pause[role], firstPause), longestPause)
-	m.until[role] = time.Now().Add(max(m.pause[role], llm.RetryAfter(err)))
+	m.until[role] = m.now().Add(max(m.pause[role], llm.RetryAfter(err)))
 	return err
 }
 

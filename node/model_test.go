@@ -98,7 +98,7 @@ func newModelSite(t *testing.T, o *oracle, change func(*llm.Options), roles ...l
 	s := &site{t: t, dir: t.TempDir()}
 	s.node, err = Open(context.Background(), Config{
 		Dir: s.dir, PeerAddr: "127.0.0.1:0", PeerInsecure: true, Encoder: encoder, EmbedDeadline: time.Minute,
-		Logger: slog.New(slog.DiscardHandler), LLM: &opts,
+		Logger: slog.New(slog.DiscardHandler), LLM: &opts, RetryAfter: 10 * time.Millisecond,
 	})
 	if err != nil {
 		t.Fatal(err)

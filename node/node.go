@@ -43,6 +43,8 @@ type Config struct {
 	PeerInsecure bool
 	// Workers is how many jobs run at once. Default 2.
 	Workers int
+	// RetryAfter is the wait before a job that failed is tried again; doubled for each try. Default 1 s.
+	RetryAfter time.Duration
 	// TickEvery is the time between ticks of the leader. Default one minute.
 	TickEvery time.Duration
 	// EmbedDeadline bounds an embedding on a write or recall. Default 2 s.
@@ -70,6 +72,9 @@ func (c *Config) ensureDefaults() {
 	}
 	if c.BootstrapExpect == 0 && len(c.Join) == 0 {
 		c.BootstrapExpect = 1
+	}
+	if c.RetryAfter == 0 {
+		c.RetryAfter = time.Second
 	}
 	if c.Workers == 0 {
 		c.Workers = 2
@@ -184,7 +189,9 @@ func (n *Node) start(ctx context.Context) error {
 	n.run(func() { n.index.follow(loops) })
 	n.run(func() { files.keep(loops, n.index) })
 	n.run(func() { n.receipts.loop(loops) })
-	n.run(func() { n.work(loops) })
+	for _, l := range n.lanes() {
+		n.run(func() { n.work(loops, l) })
+	}
 	n.run(func() { n.books(loops) })
 	n.run(func() { n.forgetErased(loops) })
 	n.run(func() { n.tick(loops) })

@@ -8,28 +8,48 @@ import (
 	"time"
 
 	"cairn/node/api"
+	"cairn/node/llm"
 	"cairn/node/store"
 )
 
 const (
 	leaseMS    = 60_000
 	leaseBatch = 16
-	retryBase  = int64(1000) // ms; doubled for each try
 )
 
 // errStale says that a job read something that changed before its result was applied: it runs again.
 var errStale = errors.New("the state changed while the job ran")
 
-// work leases due jobs while this node leads, and runs them.
-func (n *Node) work(ctx context.Context) {
+// lane is a share of the workers. Jobs that may wait for a language model have one of their own, so that a slow model
+// keeps nothing else waiting.
+type lane struct {
+	lease store.LeaseJobs
+	slots int
+}
+
+// lanes are one for all kinds, or two where a model has a part in distilling.
+func (n *Node) lanes() []lane {
+	all := lane{store.LeaseJobs{Max: leaseBatch, Lease: leaseMS}, n.cfg.Workers}
+	if !n.models.enabled(llm.RoleDistil) && !n.models.enabled(llm.RoleJudge) && !n.models.enabled(llm.RoleReward) {
+		return []lane{all}
+	}
+	slow := []string{store.JobDistil}
+	asking := max(1, n.models.client.Settings().Parallel)
+	all.lease.Skip = slow
+	return []lane{all, {store.LeaseJobs{Max: asking, Lease: leaseMS, Only: slow}, asking}}
+}
+
+// work leases due jobs of a lane while this node leads, and runs them.
+func (n *Node) work(ctx context.Context, l lane) {
+	l.lease.Node = n.NodeID()
 	for ctx.Err() == nil {
 		changed := n.store.Changed()
-		jobs, err := n.lease(ctx)
+		jobs, err := n.lease(ctx, l)
 		if err != nil && ctx.Err() == nil {
 			n.log.WarnContext(ctx, "lease jobs", "error", err)
 		}
 		if len(jobs) > 0 {
-			n.runJobs(ctx, jobs)
+			n.runJobs(ctx, jobs, l.slots)
 			continue
 		}
 		n.idle(ctx, changed, err != nil)
@@ -37,7 +57,7 @@ func (n *Node) work(ctx context.Context) {
 }
 
 // lease takes jobs that are due; none when there are none or another node leads.
-func (n *Node) lease(ctx context.Context) ([]store.Job, error) {
+func (n *Node) lease(ctx context.Context, l lane) ([]store.Job, error) {
 	if !n.group.IsLeader() {
 		return nil, nil
 	}
@@ -45,13 +65,12 @@ func (n *Node) lease(ctx context.Context) ([]store.Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	due, any, err := v.NextDue()
+	due, err := v.Due(time.Now().UnixMilli(), &l.lease)
 	v.Close()
-	if err != nil || !any || due > time.Now().UnixMilli() {
+	if err != nil || !due {
 		return nil, err
 	}
-	body := store.LeaseJobs{Node: n.NodeID(), Max: leaseBatch, Lease: leaseMS}
-	res, err := n.propose(ctx, api.Caller{}, api.Write{}, store.KindLeaseJobs, "", body)
+	res, err := n.propose(ctx, api.Caller{}, api.Write{}, store.KindLeaseJobs, "", l.lease)
 	if err != nil {
 		return nil, err
 	}
@@ -73,14 +92,14 @@ func (n *Node) idle(ctx context.Context, changed <-chan struct{}, failed bool) {
 	}
 }
 
-func (n *Node) runJobs(ctx context.Context, jobs []store.Job) {
+func (n *Node) runJobs(ctx context.Context, jobs []store.Job, workers int) {
 	keeping, done := context.WithCancel(ctx)
 	var keeper sync.WaitGroup
 	keeper.Go(func() { n.keepLeases(keeping, jobs) })
 	defer keeper.Wait()
 	defer done()
 	var wg sync.WaitGroup
-	slots := make(chan struct{}, n.cfg.Workers)
+	slots := make(chan struct{}, workers)
 	for _, job := range jobs {
 		slots <- struct{}{}
 		wg.Add(1)
@@ -125,9 +144,10 @@ func (n *Node) runJob(ctx context.Context, job store.Job) {
 		finish.Stale = true
 	} else {
 		n.log.WarnContext(ctx, "job failed", "job", job.ID.String(), "kind", job.Kind, "try", job.Tries, "error", err)
-		finish.Error, finish.RetryIn = err.Error(), retryBase<<min(job.Tries, 8)
+		retry := n.cfg.RetryAfter.Milliseconds()
+		finish.Error, finish.RetryIn = err.Error(), retry<<min(job.Tries, 8)
 		if o := (*outage)(nil); errors.As(err, &o) {
-			finish.Outage, finish.RetryIn = true, max(o.after.Milliseconds(), retryBase<<min(job.Waits, 7))
+			finish.Outage, finish.RetryIn = true, max(o.after.Milliseconds(), retry<<min(job.Waits, 7))
 		}
 	}
 	if _, err := n.propose(ctx, api.Caller{}, api.Write{}, store.KindFinishJob, job.Namespace, finish); err != nil && ctx.Err() == nil {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 )
 
@@ -15,6 +16,17 @@ type LeaseJobs struct {
 	Node  string `cbor:"1,keyasint"`
 	Max   int    `cbor:"2,keyasint"`
 	Lease int64  `cbor:"3,keyasint"` // ms
+	// Only are the kinds that are taken, Skip those that are not; none named: all are.
+	Only []string `cbor:"4,keyasint,omitempty"`
+	Skip []string `cbor:"5,keyasint,omitempty"`
+}
+
+// leaseLook bounds the due jobs among which some of the wanted kinds are looked for.
+const leaseLook = 4096
+
+// Wants reports whether a job of a kind is taken.
+func (b *LeaseJobs) Wants(kind string) bool {
+	return (len(b.Only) == 0 || slices.Contains(b.Only, kind)) && !slices.Contains(b.Skip, kind)
 }
 
 // Leased lists the jobs that were taken.
@@ -40,20 +52,24 @@ func (t *txn) within(id string, fn func()) bool {
 func applyLeaseJobs(t *txn, b *LeaseJobs) (any, *Reject) {
 	var out Leased
 	limit := min(max(b.Max, 1), maxLeased)
-	looked := 0
+	looked, taken := 0, 0
 	t.scanRange(key(kindDue), key(kindDue).time(t.now+1), func(k, _ []byte) bool {
 		var job Job
+		looked++
 		if !t.get(key(kindJob).id(lastID(k)), &job) {
 			t.fail(fmt.Errorf("lease jobs: no job for the due key %x", k))
 			return false
+		}
+		if !b.Wants(job.Kind) {
+			return looked < leaseLook
 		}
 		t.within(job.Namespace, func() {
 			if t.lease(&job, b) {
 				out.Jobs = append(out.Jobs, job)
 			}
 		})
-		looked++
-		return looked < limit
+		taken++
+		return taken < limit && looked < leaseLook
 	})
 	return out, nil
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -193,5 +194,68 @@ func TestJobsAreLeasedInPortions(t *testing.T) {
 			t.Errorf("next due %d, %v, %v, want now", due, any, err)
 		}
 	})
+	l.mustCheck()
+}
+
+// TestLeaseOfSomeKinds: a share of the workers takes its kinds alone, also from behind many others.
+func TestLeaseOfSomeKinds(t *testing.T) {
+	l, added := jobLab(t)
+	for i := range 40 {
+		l.record("author", strconv.Itoa(i), true, federation.One)
+	}
+	l.do(KindFinishJob, FinishJob{Job: ref(l.lease()[0])}, nil)
+	l.now += 10 * 60_000
+	quick, slow := LeaseJobs{Node: "n1", Max: 16, Lease: 30_000, Skip: []string{JobDistil}}, LeaseJobs{Node: "n1", Max: 3, Lease: 30_000, Only: []string{JobDistil}}
+	l.do(KindRequestNomination, RequestNomination{added.ID, added.Owner}, nil)
+	due := func(b *LeaseJobs) (found bool) {
+		l.read(func(v *View, _ *Namespace) {
+			var err error
+			if found, err = v.Due(l.now, b); err != nil {
+				t.Fatal(err)
+			}
+		})
+		return found
+	}
+	if !due(&quick) || !due(&slow) {
+		t.Error("nothing is due in one of the shares")
+	}
+	var got Leased
+	l.do(KindLeaseJobs, quick, &got)
+	if len(got.Jobs) == 0 {
+		t.Error("the quick share took nothing")
+	}
+	for _, j := range got.Jobs {
+		if j.Kind == JobDistil {
+			t.Errorf("the quick share took %+v", j)
+		}
+	}
+	if due(&quick) {
+		t.Error("the quick share has more to do")
+	}
+	l.do(KindLeaseJobs, slow, &got)
+	if len(got.Jobs) != 3 || got.Jobs[0].Kind != JobDistil {
+		t.Errorf("the slow share took %+v", got.Jobs)
+	}
+	l.mustCheck()
+}
+
+// TestHoursOfOutage: however often a job is put back since what it needs is out of reach, no try is counted.
+func TestHoursOfOutage(t *testing.T) {
+	l := fleet(t, "bob")
+	rec := l.record("author", "g", true, federation.One)
+	for range 60 {
+		job, ok := l.leaseOf(JobDistil, rec.ID)
+		if !ok {
+			t.Fatal("the job is not to be had")
+		}
+		l.do(KindFinishJob, FinishJob{Job: ref(job), Error: "away", RetryIn: 120_000, Outage: true}, nil)
+		l.now += 120_000
+	}
+	if job := l.job(JobDistil, rec.ID); job.Status != JobQueued || job.Tries != 0 || job.Waits != 60 {
+		t.Errorf("after two hours: %+v", job)
+	}
+	if kept, rej := l.distil(rec.ID, l.item(rec.ID, "plan", "text", 1)); rej != nil || len(kept.Experiences) != 1 {
+		t.Errorf("afterwards: %+v, %v", kept, rej)
+	}
 	l.mustCheck()
 }

@@ -80,6 +80,8 @@ func TestBadBodies(t *testing.T) {
 		{"agent id me", "/v1/agents", `{"id":"me"}`, 422, "body.id"},
 		{"outcome without result", "/v1/recalls/rcp_abc/outcome", `{"note":"x"}`, 422, "body.success"},
 		{"reward over 1", "/v1/recalls/rcp_abc/outcome", `{"reward":1.01}`, 422, "body.reward"},
+		{"reward in too many parts", "/v1/trajectories", `{"task":"t","attempts":[{"steps":[],"reward_parts":{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":1,"j":1,"k":1,"l":1,"m":1,"n":1,"o":1,"p":1,"q":1}}]}`, 422, "body.attempts[0].reward_parts"},
+		{"reward part that is no number", "/v1/trajectories", `{"task":"t","attempts":[{"steps":[],"reward_parts":{"a":"x"}}]}`, 422, "body.attempts[0].reward_parts.a"},
 		{"reflection without a receipt", "/v1/reflections", `{"trajectory":{"task":"t","attempts":[{"steps":[]}]}}`, 422, "body.receipt"},
 		{"reflection without attempts", "/v1/reflections", `{"receipt":"rcp_abc","trajectory":{"task":"t","attempts":[]}}`, 422, "body.trajectory.attempts"},
 		{"blank task of a reflection", "/v1/reflections", `{"receipt":"rcp_abc","trajectory":{"task":" ","attempts":[{"steps":[]}]}}`, 422, "body.trajectory.task"},

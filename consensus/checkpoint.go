@@ -28,7 +28,13 @@ func (g *Group) takeCheckpoint() (*checkpoint, error) {
 	c := &checkpoint{ticket: ulid.Make().String()}
 	c.dir = g.cfg.fs.PathJoin(parent, c.ticket)
 	c.remove = func() error { return g.cfg.fs.RemoveAll(c.dir) }
-	err := g.run.checkpoint(c)
+	var err error
+	if f, ok := g.run.sm.(Flusher); ok {
+		err = f.Flush() // while entries are applied
+	}
+	if err == nil {
+		err = g.run.checkpoint(c)
+	}
 	if err == nil {
 		c.manifest.Files, err = listDir(g.cfg.fs, c.dir)
 	}

@@ -251,6 +251,12 @@ func (s *kv) MakeDurable() error {
 	return s.db.LogData(nil, pebble.Sync)
 }
 
+func (s *kv) Flush() error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.db.Flush()
+}
+
 func (s *kv) Checkpoint(dir string) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -53,7 +53,7 @@ func openNode(t testing.TB, fs vfs.FS, change func(*Config)) (*testNode, error) 
 	sm.skipDedupe = testMutation() == mutationNoDedupe
 	cfg := Config{
 		Dir: "raft", PeerAddr: "127.0.0.1:0", BootstrapExpect: 1, PeerInsecure: true,
-		Logger: testLogger(), HeartbeatTimeout: testHeartbeat, fs: fs,
+		Logger: testLogger(), HeartbeatTimeout: testHeartbeat, LeaseTimeout: testHeartbeat, fs: fs,
 		OnFatal: func(err error) { panic(err) }, broken: testMutation(),
 	}
 	if change != nil {

@@ -105,7 +105,7 @@ func TestGateWaitsForHeartbeats(t *testing.T) {
 
 // TestCloseUnderHeartbeats closes followers while the leader is busy.
 func TestCloseUnderHeartbeats(t *testing.T) {
-	c := newCluster(t, 3, func(_ int, cfg *Config) { cfg.HeartbeatTimeout = 50 * time.Millisecond })
+	c := newCluster(t, 3, func(_ int, cfg *Config) { cfg.HeartbeatTimeout, cfg.LeaseTimeout = 50*time.Millisecond, 0 })
 	ctx, cancel := context.WithCancel(testContext(t))
 	done := make(chan struct{})
 	leader := c.leader()

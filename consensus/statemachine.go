@@ -30,6 +30,14 @@ type StateMachine interface {
 	Install(dir string) error
 }
 
+// Flusher is a StateMachine that keeps what is new in memory and in a file that
+// a copy has to carry. Flush writes that into files that are never written
+// again, so that copies link them, and who installs one need not do that work
+// while it waits. It is called before Checkpoint, at any time.
+type Flusher interface {
+	Flush() error
+}
+
 // StateFormatter is a StateMachine whose state has a version. A copy of a newer
 // one, from a backup or a peer, is refused before anything changes.
 type StateFormatter interface {

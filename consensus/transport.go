@@ -218,18 +218,7 @@ func (t *transport) AppendEntriesPipeline(id raft.ServerID, target raft.ServerAd
 	if err != nil {
 		return nil, err
 	}
-	return pipeline{p, t}, nil
-}
-
-type pipeline struct {
-	raft.AppendPipeline
-	trans *transport
-}
-
-// AppendEntries implements raft.AppendPipeline.
-func (p pipeline) AppendEntries(args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) (raft.AppendFuture, error) {
-	p.trans.prepare(args)
-	return p.AppendPipeline.AppendEntries(args, resp)
+	return newPipeline(p, t.prepare), nil
 }
 
 // prepare makes args fit to be sent.

@@ -365,6 +365,19 @@ func (s *Store) MakeDurable() error {
 	return nil
 }
 
+// Flush brings what the database holds in memory into tables, which a checkpoint links.
+func (s *Store) Flush() error {
+	gen, err := s.acquire()
+	if err != nil {
+		return err
+	}
+	defer gen.release()
+	if err := gen.db.Flush(); err != nil {
+		return fmt.Errorf("flush: %w", err)
+	}
+	return nil
+}
+
 // Checkpoint writes a consistent copy of the state into the new folder dir.
 func (s *Store) Checkpoint(dir string) error {
 	gen, err := s.acquire()

@@ -146,6 +146,13 @@ func (s *kv) MakeDurable() error {
 	return s.db.LogData(nil, pebble.Sync)
 }
 
+// Flush implements consensus.Flusher.
+func (s *kv) Flush() error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.db.Flush()
+}
+
 // Checkpoint implements consensus.StateMachine.
 func (s *kv) Checkpoint(dir string) error {
 	s.mu.RLock()

@@ -43,6 +43,9 @@ func (s *Space) search(q Search, walk bool) ([]Match, error) {
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
+	if s.live == 0 {
+		return nil, nil
+	}
 	c := s.scannerLocked(q)
 	defer s.done(c)
 	if !haveKernels {

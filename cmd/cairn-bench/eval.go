@@ -2,14 +2,12 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"slices"
 
+	"cairn/cmd/cairn-bench/jsonl"
 	"cairn/index"
 	"cairn/index/embed"
 )
@@ -36,30 +34,10 @@ type devbench struct {
 
 func loadDevbench(dir string) (*devbench, error) {
 	var d devbench
-	if err := readLines(filepath.Join(dir, "devbench-memories.jsonl"), &d.memories); err != nil {
+	if err := jsonl.Read(filepath.Join(dir, "devbench-memories.jsonl"), &d.memories); err != nil {
 		return nil, err
 	}
-	return &d, readLines(filepath.Join(dir, "devbench-queries.jsonl"), &d.questions)
-}
-
-// readLines appends the JSON values of a file.
-func readLines[T any](path string, into *[]T) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	for dec := json.NewDecoder(f); ; {
-		var v T
-		err := dec.Decode(&v)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
-		*into = append(*into, v)
-	}
+	return &d, jsonl.Read(filepath.Join(dir, "devbench-queries.jsonl"), &d.questions)
 }
 
 // addMean adds the mean over questions as the one value of the run; without questions there is no row.

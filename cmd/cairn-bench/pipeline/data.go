@@ -2,16 +2,14 @@ package pipeline
 
 import (
 	"cmp"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"hash/fnv"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"cairn/cmd/cairn-bench/jsonl"
 	"cairn/node/acquire"
 )
 
@@ -48,23 +46,9 @@ func readLines[T any](dir, name string) ([]T, error) {
 	if dir == "" {
 		return nil, fmt.Errorf("no %s: %w", name, os.ErrNotExist)
 	}
-	f, err := os.Open(filepath.Join(dir, name))
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
 	var out []T
-	for dec := json.NewDecoder(f); ; {
-		var v T
-		err := dec.Decode(&v)
-		if errors.Is(err, io.EOF) {
-			return out, nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		out = append(out, v)
-	}
+	err := jsonl.Read(filepath.Join(dir, name), &out)
+	return out, err
 }
 
 // groups reads the attempts of a domain, grouped by task, in order of task.

@@ -3,14 +3,12 @@ package replay
 import (
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 
+	"cairn/cmd/cairn-bench/jsonl"
 	"cairn/federation"
 )
 
@@ -59,26 +57,16 @@ var strategySuffix = regexp.MustCompile(`_fs_\d+$`)
 
 // load reads a domain. It returns an error that matches [os.ErrNotExist] when the file is missing.
 func load(dir, name string) (*domain, error) {
-	f, err := os.Open(file(dir, name))
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
 	d := &domain{name: name}
 	at, arms := map[string]int{}, map[string]int{}
-	for dec := json.NewDecoder(f); ; {
-		var r recorded
-		err := dec.Decode(&r)
-		if errors.Is(err, io.EOF) {
-			break
+	err := jsonl.Each(file(dir, name), func(r recorded) error {
+		if r.Success != nil && len(r.Steps) > 0 {
+			d.add(&r, at, arms)
 		}
-		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", name, err)
-		}
-		if r.Success == nil || len(r.Steps) == 0 {
-			continue
-		}
-		d.add(&r, at, arms)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
 	d.finish()
 	return d, nil

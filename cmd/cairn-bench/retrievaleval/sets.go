@@ -3,12 +3,11 @@
 package retrievaleval
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
+
+	"cairn/cmd/cairn-bench/jsonl"
 )
 
 // question is a text with the documents of a pool that belong to it.
@@ -122,20 +121,8 @@ func (s *set) lessons(dir, lang string) error {
 
 // lines calls visit with each JSON value of a file.
 func lines[T any](path string, visit func(T)) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	for dec := json.NewDecoder(f); ; {
-		var v T
-		err := dec.Decode(&v)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", filepath.Base(path), err)
-		}
+	return jsonl.Each(path, func(v T) error {
 		visit(v)
-	}
+		return nil
+	})
 }

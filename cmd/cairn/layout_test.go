@@ -18,6 +18,7 @@ var own = map[string][]string{
 	"cairn/node/api":        {},
 	"cairn/node/store":      {"cairn/federation"},
 	"cairn/node/acquire":    {"cairn/node/store", "cairn/federation", "cairn/index", "cairn/index/"},
+	"cairn/node/compact":    {"cairn/node/acquire", "cairn/node/store", "cairn/federation", "cairn/index", "cairn/index/"},
 	"cairn/node/gate":       {"cairn/node/store", "cairn/federation", "cairn/index", "cairn/index/"},
 	"cairn/node/recall":     {"cairn/node/store", "cairn/federation", "cairn/index", "cairn/index/"},
 	"cairn/node/refine":     {"cairn/node/store", "cairn/federation", "cairn/index", "cairn/index/"},

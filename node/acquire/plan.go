@@ -80,14 +80,25 @@ func best(a, b trail) int {
 }
 
 // common is a longest common subsequence of two plans by tool and argument names, as indices into a.
-func common(a, b []call) []int {
+func common(a, b []call) []int { return Subsequence(signatures(a), signatures(b)) }
+
+func signatures(plan []call) []string {
+	out := make([]string, len(plan))
+	for i, c := range plan {
+		out[i] = c.signature()
+	}
+	return out
+}
+
+// Subsequence is a longest common subsequence of two lists, as indices into a, in order.
+func Subsequence(a, b []string) []int {
 	table := make([][]int, len(a)+1)
 	for i := range table {
 		table[i] = make([]int, len(b)+1)
 	}
 	for i := len(a) - 1; i >= 0; i-- {
 		for j := len(b) - 1; j >= 0; j-- {
-			if a[i].signature() == b[j].signature() {
+			if a[i] == b[j] {
 				table[i][j] = table[i+1][j+1] + 1
 			} else {
 				table[i][j] = max(table[i+1][j], table[i][j+1])
@@ -97,7 +108,7 @@ func common(a, b []call) []int {
 	var out []int
 	for i, j := 0, 0; i < len(a) && j < len(b); {
 		switch {
-		case a[i].signature() == b[j].signature():
+		case a[i] == b[j]:
 			out = append(out, i)
 			i, j = i+1, j+1
 		case table[i+1][j] >= table[i][j+1]:

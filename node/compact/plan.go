@@ -3,6 +3,8 @@ package compact
 import (
 	"slices"
 	"strings"
+
+	"cairn/node/acquire"
 )
 
 // call is one step of a plan: a tool with its arguments in the order in which they are written.
@@ -123,32 +125,12 @@ func signatures(plan []call) []string {
 	return out
 }
 
-// subsequence is a longest common subsequence.
+// subsequence is what two lists have in common, in order.
 func subsequence(a, b []string) []string {
-	table := make([][]int, len(a)+1)
-	for i := range table {
-		table[i] = make([]int, len(b)+1)
-	}
-	for i := len(a) - 1; i >= 0; i-- {
-		for j := len(b) - 1; j >= 0; j-- {
-			if a[i] == b[j] {
-				table[i][j] = table[i+1][j+1] + 1
-			} else {
-				table[i][j] = max(table[i+1][j], table[i][j+1])
-			}
-		}
-	}
-	var out []string
-	for i, j := 0, 0; i < len(a) && j < len(b); {
-		switch {
-		case a[i] == b[j]:
-			out = append(out, a[i])
-			i, j = i+1, j+1
-		case table[i+1][j] >= table[i][j+1]:
-			i++
-		default:
-			j++
-		}
+	at := acquire.Subsequence(a, b)
+	out := make([]string, len(at))
+	for i, k := range at {
+		out[i] = a[k]
 	}
 	return out
 }

@@ -47,11 +47,7 @@ func (n *Node) compact(ctx context.Context, job store.Job) error {
 	}
 	body := store.Compacted{Job: ref(job)}
 	for _, cluster := range compact.Clusters(len(list), func(i, j int) bool { return sameSort(list[i], list[j]) }) {
-		sources := make([]success, len(cluster))
-		for i, at := range cluster {
-			sources[i] = list[at]
-		}
-		s, ok, err := n.strategy(ctx, ns, sources)
+		s, ok, err := n.strategy(ctx, ns, pick(list, cluster))
 		if err != nil {
 			return err
 		}
@@ -68,22 +64,26 @@ func (n *Node) compact(ctx context.Context, job store.Job) error {
 
 const maxStrategies = 8 // of one look
 
-// successes are the newest live successes of the sub-pool that are in no strategy, oldest first.
+// successes are the newest successes of a sub-pool that are in no strategy and have their vectors, oldest first: of an
+// agent's own pool the live ones, of the meta-pool those that may be a source.
 func (n *Node) successes(v *store.View, ns *store.Namespace, job store.Job) ([]success, error) {
+	fits := func(e *store.Experience) bool {
+		if job.Owner == store.SharedOwner {
+			return e.MayBeSource()
+		}
+		return e.Status == federation.StatusActive && e.Kind == federation.KindSuccess && e.Lineage.Lens != store.LensStrategy
+	}
 	var list []success
 	var failed error
 	err := v.Pool(ns, job.Owner, nil, func(_ []byte, e *store.Experience) bool {
-		if e.Status != federation.StatusActive || e.Kind != federation.KindSuccess || e.TaskType != job.Extra || e.Lineage.Lens == store.LensStrategy {
+		if e.TaskType != job.Extra || !fits(e) {
 			return true
 		}
 		var known store.ID
-		if known, failed = v.StrategyOf(ns, job.Owner, e.ID); failed != nil {
-			return false
-		}
-		if known == (store.ID{}) {
+		if known, failed = v.StrategyOf(ns, job.Owner, e.ID); failed == nil && known == (store.ID{}) {
 			list = append(list, success{exp: e})
 		}
-		return true
+		return failed == nil
 	})
 	if err != nil || failed != nil {
 		return nil, orDefault(err, failed)

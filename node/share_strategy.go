@@ -19,7 +19,7 @@ func (n *Node) shareStrategy(ctx context.Context, job store.Job) error {
 		return err
 	}
 	defer v.Close()
-	list, err := n.sharedSuccesses(v, ns, job.Extra)
+	list, err := n.successes(v, ns, job)
 	if err != nil {
 		return err
 	}
@@ -37,34 +37,6 @@ func (n *Node) shareStrategy(ctx context.Context, job store.Job) error {
 		}
 	}
 	return n.finished(ctx, job)
-}
-
-// sharedSuccesses are the newest successes of a sub-pool of the meta-pool that are in no strategy, oldest first.
-func (n *Node) sharedSuccesses(v *store.View, ns *store.Namespace, taskType string) ([]success, error) {
-	var list []success
-	var failed error
-	err := v.Pool(ns, store.SharedOwner, nil, func(_ []byte, e *store.Experience) bool {
-		if e.TaskType != taskType || !e.MayBeSource() {
-			return true
-		}
-		var known store.ID
-		if known, failed = v.StrategyOf(ns, store.SharedOwner, e.ID); failed == nil && known == (store.ID{}) {
-			list = append(list, success{exp: e})
-		}
-		return failed == nil
-	})
-	if err != nil || failed != nil {
-		return nil, orDefault(err, failed)
-	}
-	list = list[max(0, len(list)-compactRead):]
-	for i := range list {
-		vectors, err := v.VectorsOf(ns.Number, store.SharedOwner, list[i].exp.ID)
-		if err != nil {
-			return nil, err
-		}
-		list[i].vectors = unpackAll(vectors)
-	}
-	return slices.DeleteFunc(list, func(s success) bool { return len(s.vectors) != 2 }), nil
 }
 
 func severalAuthors(list []success, cluster []int) bool {

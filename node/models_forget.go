@@ -2,6 +2,8 @@ package node
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"cairn/node/store"
 )
@@ -65,8 +67,12 @@ func (n *Node) lookForErased(after uint64) (uint64, error) {
 	if err != nil || failed != nil {
 		return after, firstError(err, failed)
 	}
+	missed := oldest > after+1 // changes that are not kept any more
+	if !missed && !slices.Contains(slices.Collect(maps.Values(gone)), true) {
+		return v.Index(), nil
+	}
 	err = v.Namespaces(nil, func(_ []byte, ns *store.Namespace) bool {
-		if gone[ns.Number] || oldest > after+1 {
+		if gone[ns.Number] || missed {
 			n.models.forget(ns.ID)
 		}
 		return true

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"slices"
 	"errors"
 	"fmt"
 	"sync"
@@ -27,13 +28,14 @@ type lane struct {
 	slots int
 }
 
-// lanes are one for all kinds, or two where a model has a part in distilling.
+// lanes are one for all kinds, or two where a model has a part in jobs.
 func (n *Node) lanes() []lane {
 	all := lane{store.LeaseJobs{Max: leaseBatch, Lease: leaseMS}, n.cfg.Workers}
-	if !n.models.enabled(llm.RoleDistil) && !n.models.enabled(llm.RoleJudge) && !n.models.enabled(llm.RoleReward) {
+	asked := []llm.Role{llm.RoleDistil, llm.RoleJudge, llm.RoleReward, llm.RoleRewrite}
+	if !slices.ContainsFunc(asked, n.models.enabled) {
 		return []lane{all}
 	}
-	slow := []string{store.JobDistil}
+	slow := []string{store.JobDistil, store.JobCompact}
 	asking := max(1, n.models.client.Settings().Parallel)
 	all.lease.Skip = slow
 	return []lane{all, {store.LeaseJobs{Max: asking, Lease: leaseMS, Only: slow}, asking}}

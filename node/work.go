@@ -2,9 +2,9 @@ package node
 
 import (
 	"context"
-	"slices"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 

@@ -13,10 +13,10 @@ type relevance struct {
 const coverWorth = .5
 
 // relevances were chosen with `cairn-bench eval retrieval` on development data, and are measured on the same: texts of random
-// words find less than with a floor of cosines, and some sets lose up to .034 of the true answers they kept; see DESIGN.md.
+// words find less than with a floor of cosines, and some sets lose up to .01 of the true answers they kept; see DESIGN.md.
 var relevances = map[string]relevance{
-	embed.MiniLM: {.40, coverWorth},
-	embed.E5:     {.35, 1},
+	embed.MiniLM: {.39, coverWorth},
+	embed.E5:     {.32, 1},
 }
 
 func relevanceOf(p embed.Profile) relevance {

@@ -40,6 +40,7 @@ func TestWithoutItsScreenerNothingIsShared(t *testing.T) {
 	if err != nil || len(shelf.Items) != 0 {
 		t.Errorf("on the shelf: %+v, %v", shelf.Items, err)
 	}
+	s.indexed()
 	got, err := s.node.Recall(context.Background(), ann, api.RecallRequest{Task: req.Scenario, TaskType: req.TaskType})
 	if err != nil || len(got.Experiences) != 1 {
 		t.Errorf("its own pool gives %+v, %v", got.Experiences, err)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"runtime"
 	"sync"
 	"time"
 )
@@ -34,9 +35,10 @@ func newCallClient(dial func(ctx context.Context, addr string) (net.Conn, error)
 	return &callClient{dial: dial, timeout: timeout, fault: f, conns: map[string]*callConn{}}
 }
 
-// call sends a request to addr and waits for the answer. Errors wrap
-// errNotSent, errAnswerLost, ctx's error or what the peer answered.
-func (c *callClient) call(ctx context.Context, addr string, method byte, body []byte) ([]byte, error) {
+// call sends a request to addr and waits for the answer, at most until over is
+// closed; a nil one never is. Errors wrap errNotSent, errAnswerLost, ctx's
+// error, errLeaderChanged or what the peer answered.
+func (c *callClient) call(ctx context.Context, addr string, method byte, body []byte, over <-chan struct{}) ([]byte, error) {
 	if err := c.fault.request(addr); err != nil {
 		return nil, fmt.Errorf("call %s: %w: %w", addr, errNotSent, err)
 	}
@@ -44,7 +46,7 @@ func (c *callClient) call(ctx context.Context, addr string, method byte, body []
 	if err != nil {
 		return nil, fmt.Errorf("call %s: %w: %w", addr, errNotSent, err)
 	}
-	answer, err := conn.roundTrip(ctx, method, body)
+	answer, err := conn.roundTrip(ctx, method, body, over)
 	if err == nil {
 		err = c.fault.answer(addr)
 	}
@@ -141,7 +143,7 @@ func (c *callConn) fail(err error) {
 	clear(c.pending)
 }
 
-func (c *callConn) roundTrip(ctx context.Context, method byte, body []byte) ([]byte, error) {
+func (c *callConn) roundTrip(ctx context.Context, method byte, body []byte, over <-chan struct{}) ([]byte, error) {
 	p := &pendingCall{answer: make(chan callAnswer, 1)}
 	c.mu.Lock()
 	if c.err != nil {
@@ -156,8 +158,9 @@ func (c *callConn) roundTrip(ctx context.Context, method byte, body []byte) ([]b
 	case c.queue <- frame{call: id, code: method, body: body}:
 	case <-c.dead:
 	case <-ctx.Done():
-		c.forget(id)
-		return nil, fmt.Errorf("%w: %w", errNotSent, ctx.Err())
+		return nil, c.giveUp(id, ctx.Err())
+	case <-over:
+		return nil, c.giveUp(id, errLeaderChanged)
 	}
 	select {
 	case a := <-p.answer:
@@ -169,22 +172,24 @@ func (c *callConn) roundTrip(ctx context.Context, method byte, body []byte) ([]b
 		}
 		return a.frame.body, nil
 	case <-ctx.Done():
-		reason := errNotSent
-		if c.forget(id) {
-			reason = errAnswerLost
-		}
-		return nil, fmt.Errorf("%w: %w", reason, ctx.Err())
+		return nil, c.giveUp(id, ctx.Err())
+	case <-over:
+		return nil, c.giveUp(id, errLeaderChanged)
 	}
 }
 
-// forget gives up on a call and reports whether its request may have arrived.
-// One that has not been written yet never will be.
-func (c *callConn) forget(id uint64) (sent bool) {
+// giveUp forgets a call because of cause and says whether its request may have
+// arrived. One that has not been written yet never will be.
+func (c *callConn) giveUp(id uint64, cause error) error {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	p := c.pending[id]
 	delete(c.pending, id)
-	return p == nil || p.sent
+	c.mu.Unlock()
+	reason := errNotSent
+	if p == nil || p.sent {
+		reason = errAnswerLost
+	}
+	return fmt.Errorf("%w: %w", reason, cause)
 }
 
 // markSent reports whether the call still waits.
@@ -235,6 +240,9 @@ func (c *callConn) write(conn net.Conn) error {
 				if err := writeFrame(w, f); err != nil {
 					return err
 				}
+			}
+			if len(c.queue) == 0 {
+				runtime.Gosched() // callers that are about to send share the packet
 			}
 			if len(c.queue) > 0 {
 				continue

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/hashicorp/raft"
 )
@@ -21,54 +20,16 @@ func (g *Group) leaderAt(r *raft.Raft) (id raft.ServerID, addr string) {
 
 // callLeader sends a request to the leader. While it waits it watches the
 // elections: a leader that hangs would otherwise keep the caller until ctx
-// ends. The answer of a deposed leader may still be on the way, so the call
-// goes on for one more heartbeat.
+// ends.
 func (g *Group) callLeader(ctx context.Context, method byte, body []byte) ([]byte, error) {
-	r := g.inst.Load().raft
-	id, addr := g.leaderAt(r)
+	id, addr := g.leaderAt(g.inst.Load().raft)
 	if id == "" {
 		return nil, ErrNoLeader
 	}
 	if string(id) == g.id {
 		return nil, ErrNotLeader // the own election is not finished yet
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	done := make(chan struct{})
-	defer close(done)
-	g.calls.Add(1) // the caller's own registration keeps this legal
-	go func() {
-		defer g.leave()
-		g.cancelWhenDeposed(r, id, cancel, done)
-	}()
-	answer, err := g.client.call(ctx, addr, method, body)
-	if err != nil && context.Cause(ctx) != nil {
-		err = fmt.Errorf("%w: %w", err, context.Cause(ctx))
-	}
-	return answer, err
-}
-
-var errLeaderChanged = errors.New("the leader changed during the call")
-
-func (g *Group) cancelWhenDeposed(r *raft.Raft, id raft.ServerID, cancel context.CancelCauseFunc, done <-chan struct{}) {
-	for {
-		changed := g.leaderChanged.next()
-		if now, _ := g.leaderAt(r); now != id {
-			grace := time.NewTimer(g.cfg.HeartbeatTimeout)
-			defer grace.Stop()
-			select {
-			case <-grace.C:
-				cancel(errLeaderChanged)
-			case <-done:
-			}
-			return
-		}
-		select {
-		case <-changed:
-		case <-done:
-			return
-		}
-	}
+	return g.client.call(ctx, addr, method, body, g.reigns.of(g, id))
 }
 
 // forward sends a proposal to the leader and waits until this node has applied
@@ -82,10 +43,11 @@ func (g *Group) forward(ctx context.Context, p proposal) (Result, error) {
 		return Result{}, fmt.Errorf("propose: %w: %w", ErrOutcomeUnknown, err)
 	case err != nil:
 		return Result{}, err
-	case len(answer) < 8:
+	case len(answer) < 16:
 		return Result{}, fmt.Errorf("propose: %w: short answer", ErrOutcomeUnknown)
 	}
-	res := Result{Index: binary.BigEndian.Uint64(answer), Value: answer[8:]}
+	res := Result{Index: binary.BigEndian.Uint64(answer), term: binary.BigEndian.Uint64(answer[8:]), Value: answer[16:]}
+	g.hurrier.tell(committedAt{term: res.term, index: res.Index, entryTerm: res.term})
 	if err := g.WaitApplied(ctx, res.Index); err != nil {
 		return Result{}, fmt.Errorf("propose: %w: %w", ErrOutcomeUnknown, err)
 	}
@@ -127,6 +89,9 @@ func (g *Group) answerCall(ctx context.Context, from string, method byte, body [
 	}
 }
 
+// answerPropose appends for another node. It answers with the index and the
+// term of the entry, 8 bytes each, and the result. A request whose connection
+// ends goes on: raft has it, and answers it before it shuts down.
 func (g *Group) answerPropose(ctx context.Context, p proposal) ([]byte, error) {
 	if err := g.run.haltReason(); err != nil {
 		// The caller waits for another leader: a halted one hands over.
@@ -136,11 +101,18 @@ func (g *Group) answerPropose(ctx context.Context, p proposal) ([]byte, error) {
 	if r.State() != raft.Leader {
 		return nil, ErrNotLeader
 	}
-	res, err := g.proposeHere(ctx, r, p)
+	if err := g.letIn(ctx, p); err != nil {
+		return nil, err
+	}
+	defer g.bytes.leave(len(p.data))
+	res, err := applyAndWait(r, p)
 	if err != nil {
 		return nil, err
 	}
-	return append(binary.BigEndian.AppendUint64(nil, res.Index), res.Value...), nil
+	out := make([]byte, 0, 16+len(res.Value))
+	out = binary.BigEndian.AppendUint64(out, res.Index)
+	out = binary.BigEndian.AppendUint64(out, res.term)
+	return append(out, res.Value...), nil
 }
 
 func (g *Group) answerReadIndex(ctx context.Context) ([]byte, error) {

@@ -47,6 +47,7 @@ type Group struct {
 	inst          atomic.Pointer[instance]
 	leaderChanged broadcast
 	leaderSubs    leaderSubscribers
+	reigns        reigns
 
 	removed   atomic.Bool
 	removedCh chan struct{}

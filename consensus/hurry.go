@@ -3,6 +3,7 @@ package consensus
 import (
 	"context"
 	"encoding/binary"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -12,9 +13,10 @@ import (
 // A follower learns that an entry is committed with the next append, which on
 // a quiet site comes after raft's CommitTimeout: a write through a follower, or
 // a read there, would wait 50 to 100 ms for news that the leader already has.
-// So a follower that waits for an index asks the leader how far it has
-// committed and gives the answer to its raft as the append that it is: one
-// without entries, in the leader's term, that names a committed entry.
+// The answer to a forwarded write is such news. A follower that waits for
+// another index asks the leader how far it has committed. Either is given to
+// raft as the append that it is: one without entries, in the leader's term,
+// that names a committed entry.
 
 const (
 	// hurryAfter is how long the ordinary appends get first.
@@ -24,10 +26,23 @@ const (
 	hurryTries = 8
 )
 
-// hurrier remembers the highest index that a caller waits for.
+// committedAt is news from the leader of term: index is committed, and its
+// entry is of entryTerm.
+type committedAt struct{ term, index, entryTerm uint64 }
+
+// newer reports whether c says more than d.
+func (c committedAt) newer(d committedAt) bool {
+	return c.term > d.term || c.term == d.term && c.index > d.index
+}
+
+// hurrier remembers the highest index that a caller waits for, and the newest
+// word of the leader.
 type hurrier struct {
 	wanted atomic.Uint64
 	wake   chan struct{}
+
+	mu   sync.Mutex
+	told committedAt
 }
 
 // want asks for index. It does not block.
@@ -44,6 +59,21 @@ func (h *hurrier) want(index uint64) {
 	}
 }
 
+// tell notes what the leader has said. Who waits for it calls want.
+func (h *hurrier) tell(c committedAt) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if c.newer(h.told) {
+		h.told = c
+	}
+}
+
+func (h *hurrier) lastTold() committedAt {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.told
+}
+
 // hurry serves wishes until the group closes.
 func (g *Group) hurry() {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -55,18 +85,13 @@ func (g *Group) hurry() {
 		case <-g.stop:
 			return
 		}
-		pause := hurryAfter
-		wanted := g.hurrier.wanted.Load()
-		for range hurryTries {
-			if !g.pauseFor(pause) || g.run.applied.Load() >= wanted {
-				break
-			}
-			g.learnCommit(ctx)
-			wanted = g.hurrier.wanted.Load()
+		pause, tried := hurryAfter, g.hurrier.wanted.Load()
+		for try := 0; try < hurryTries && !g.served() && g.pauseUnserved(pause); try++ {
+			g.askCommit(ctx)
 			pause *= 2
 		}
-		// A wish that came meanwhile stays and has its own wake.
-		g.hurrier.wanted.CompareAndSwap(wanted, 0)
+		// A larger wish that came meanwhile stays and has its own wake.
+		g.hurrier.wanted.CompareAndSwap(tried, 0)
 	}
 }
 
@@ -82,34 +107,79 @@ func (g *Group) pauseFor(d time.Duration) bool {
 	}
 }
 
-// learnCommit asks the leader once and tells raft.
-func (g *Group) learnCommit(ctx context.Context) {
-	in := g.inst.Load()
-	id, addr := g.leaderAt(in.raft)
+// served passes on what the leader has said and reports whether that is all
+// that anybody waits for.
+func (g *Group) served() bool {
+	h := &g.hurrier
+	wanted, told := h.wanted.Load(), h.lastTold()
+	passed := g.passOn(told)
+	if g.run.applied.Load() < wanted && (!passed || told.index < wanted) {
+		return false
+	}
+	// A wish that came meanwhile stays and has its own wake.
+	h.wanted.CompareAndSwap(wanted, 0)
+	return true
+}
+
+// pauseUnserved waits for d. It returns false when everyone has been served
+// meanwhile, or the group closes.
+func (g *Group) pauseUnserved(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	for {
+		select {
+		case <-timer.C:
+			return true
+		case <-g.hurrier.wake:
+			if g.served() {
+				return false
+			}
+		case <-g.stop:
+			return false
+		}
+	}
+}
+
+// askCommit asks the leader how far it has committed.
+func (g *Group) askCommit(ctx context.Context) {
+	id, addr := g.leaderAt(g.inst.Load().raft)
 	if id == "" || string(id) == g.id {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, g.cfg.HeartbeatTimeout)
 	defer cancel()
-	body, err := g.client.call(ctx, addr, methodCommit, nil)
+	body, err := g.client.call(ctx, addr, methodCommit, nil, nil)
 	if err != nil || len(body) != 24 {
 		return
 	}
-	term, index, entryTerm := binary.BigEndian.Uint64(body), binary.BigEndian.Uint64(body[8:]), binary.BigEndian.Uint64(body[16:])
+	g.hurrier.tell(committedAt{
+		term: binary.BigEndian.Uint64(body), index: binary.BigEndian.Uint64(body[8:]), entryTerm: binary.BigEndian.Uint64(body[16:]),
+	})
+}
+
+// passOn gives news to raft and reports whether it was of use: it is not when
+// the term is over, or the entry itself is not here yet.
+func (g *Group) passOn(c committedAt) bool {
+	if c.index <= g.run.applied.Load() {
+		return true
+	}
+	in := g.inst.Load()
+	id, addr := g.leaderAt(in.raft)
 	var e raft.Log
-	if term != in.raft.CurrentTerm() || index <= g.run.applied.Load() || g.store.GetLog(index, &e) != nil || e.Term != entryTerm {
-		return // nothing new, or the entry itself is not here yet
+	if id == "" || string(id) == g.id || c.term != in.raft.CurrentTerm() || g.store.GetLog(c.index, &e) != nil || e.Term != c.entryTerm {
+		return false
 	}
 	in.trans.inject(&raft.AppendEntriesRequest{
 		RPCHeader: raft.RPCHeader{
 			ProtocolVersion: raft.ProtocolVersionMax, ID: []byte(id), Addr: []byte(plainAddr(addr)),
 		},
-		Term:              term,
+		Term:              c.term,
 		Leader:            []byte(plainAddr(addr)), //nolint:staticcheck // peers of raft 1.8 read it
-		PrevLogEntry:      index,
-		PrevLogTerm:       entryTerm,
-		LeaderCommitIndex: index,
+		PrevLogEntry:      c.index,
+		PrevLogTerm:       c.entryTerm,
+		LeaderCommitIndex: c.index,
 	})
+	return true
 }
 
 // answerCommit says how far this leader has committed: its term, the index and

@@ -126,5 +126,5 @@ func (g *Group) restartRaft() {
 		return
 	}
 	g.inst.Store(in)
-	g.leaderChanged.notify()
+	g.newsOfLeader()
 }

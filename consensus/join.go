@@ -243,7 +243,7 @@ func (g *Group) askToJoin(ctx context.Context, addr string) (joinAnswer, error) 
 	}
 	ctx, cancel := context.WithTimeout(ctx, max(g.cfg.PeerTimeout/2, g.cfg.HeartbeatTimeout))
 	defer cancel()
-	raw, err := g.client.call(ctx, addr, methodJoin, body)
+	raw, err := g.client.call(ctx, addr, methodJoin, body, nil)
 	if err != nil {
 		return answer, err
 	}

@@ -28,14 +28,20 @@ func (g *Group) watchLeader(in *instance) {
 				g.log.Info("no longer the leader")
 				g.leaderSubs.publish(false)
 			}
-			g.leaderChanged.notify()
+			g.newsOfLeader()
 		case <-seen:
-			g.leaderChanged.notify()
+			g.newsOfLeader()
 		case <-in.done:
 			g.leaderSubs.publish(false)
 			return
 		}
 	}
+}
+
+// newsOfLeader tells everyone who waits for another leader.
+func (g *Group) newsOfLeader() {
+	g.reigns.check(g)
+	g.leaderChanged.notify()
 }
 
 // takeOver commits an empty entry of the new term. Raft hands over no entry of

@@ -213,7 +213,7 @@ func (g *Group) onRemoved() {
 	g.instMu.Lock()
 	g.inst.Load().stopNow()
 	g.instMu.Unlock()
-	g.leaderChanged.notify()
+	g.newsOfLeader()
 }
 
 // checkRemoved refuses the folder of a removed node.

@@ -203,12 +203,12 @@ func TestCallsInFlightEndWithTheConnection(t *testing.T) {
 		return mux.dial(ctx, kindCalls, addr)
 	}, time.Second, nil)
 	defer client.close()
-	if answer, err := client.call(testContext(t), mux.advertise, methodTerm, nil); err != nil || string(answer) != "pong" {
+	if answer, err := client.call(testContext(t), mux.advertise, methodTerm, nil, nil); err != nil || string(answer) != "pong" {
 		t.Fatalf("call: %q, %v", answer, err)
 	}
 	done := make(chan error, 1)
 	go func() {
-		_, err := client.call(context.Background(), mux.advertise, methodPropose, []byte("x"))
+		_, err := client.call(context.Background(), mux.advertise, methodPropose, []byte("x"), nil)
 		done <- err
 	}()
 	<-arrived
@@ -218,7 +218,7 @@ func TestCallsInFlightEndWithTheConnection(t *testing.T) {
 	if err := <-done; !errors.Is(err, errAnswerLost) {
 		t.Errorf("call under way: got %v, want errAnswerLost", err)
 	}
-	_, err = client.call(testContext(t), mux.advertise, methodPropose, []byte("x"))
+	_, err = client.call(testContext(t), mux.advertise, methodPropose, []byte("x"), nil)
 	if !errors.Is(err, errNotSent) {
 		t.Errorf("call without a peer: got %v, want errNotSent", err)
 	}

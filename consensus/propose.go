@@ -59,24 +59,26 @@ func (g *Group) propose(ctx context.Context, p proposal) (Result, error) {
 	}
 	defer g.leave()
 	start := time.Now()
-	res, err := g.proposeWith(ctx, p)
+	res, err := g.proposeUntil(ctx, p, start.Add(g.cfg.LeaderWait))
 	if err == nil {
 		g.metrics.commitSeconds.Observe(time.Since(start).Seconds())
 	}
 	return res, err
 }
 
-// proposeWith finds the leader and waits for the result.
-func (g *Group) proposeWith(ctx context.Context, p proposal) (Result, error) {
-	wait, cancel := context.WithTimeout(ctx, g.cfg.LeaderWait)
-	defer cancel()
+// proposeUntil finds the leader, until end when none is known, and waits for
+// the result.
+func (g *Group) proposeUntil(ctx context.Context, p proposal, end time.Time) (Result, error) {
 	for {
 		changed := g.leaderChanged.next()
 		res, err := g.proposeOnce(ctx, p)
 		if !errors.Is(err, ErrNotLeader) && !errors.Is(err, ErrNoLeader) {
 			return res, err
 		}
-		if waitErr := g.awaitChange(wait, changed); waitErr != nil {
+		wait, cancel := context.WithDeadline(ctx, end)
+		waitErr := g.awaitChange(wait, changed)
+		cancel()
+		if waitErr != nil {
 			return Result{}, noLeaderError(ctx, err, waitErr)
 		}
 	}
@@ -128,10 +130,7 @@ func (g *Group) proposeOnce(ctx context.Context, p proposal) (Result, error) {
 
 // proposeHere appends a proposal to this node's log as its leader.
 func (g *Group) proposeHere(ctx context.Context, r *raft.Raft, p proposal) (Result, error) {
-	if !p.freeing && g.disk.full() {
-		return Result{}, fmt.Errorf("%w: %.0f %% of the disk are used", ErrStorageFull, g.disk.usedRatio()*100)
-	}
-	if err := g.bytes.enter(ctx, len(p.data)); err != nil {
+	if err := g.letIn(ctx, p); err != nil {
 		return Result{}, err
 	}
 	type answer struct {
@@ -154,6 +153,15 @@ func (g *Group) proposeHere(ctx context.Context, r *raft.Raft, p proposal) (Resu
 	}
 }
 
+// letIn takes a proposal in, or says that the disk is full. Who was let in gives
+// the bytes back.
+func (g *Group) letIn(ctx context.Context, p proposal) error {
+	if !p.freeing && g.disk.full() {
+		return fmt.Errorf("%w: %.0f %% of the disk are used", ErrStorageFull, g.disk.usedRatio()*100)
+	}
+	return g.bytes.enter(ctx, len(p.data))
+}
+
 // applyAndWait gives a proposal to raft and waits for its result.
 func applyAndWait(r *raft.Raft, p proposal) (Result, error) {
 	f := r.ApplyLog(raft.Log{Data: p.data, Extensions: p.extensions}, 0)
@@ -167,7 +175,7 @@ func applyAndWait(r *raft.Raft, p proposal) (Result, error) {
 	if a.err != nil {
 		return Result{}, a.err
 	}
-	return Result{Index: f.Index(), Value: a.value}, nil
+	return Result{Index: f.Index(), Value: a.value, term: a.term}, nil
 }
 
 // proposeError sorts raft's errors by whether the command can still appear.

@@ -173,7 +173,7 @@ func (g *Group) confirmTerm(ctx context.Context, voters []raft.Server, term uint
 		if string(s.ID) == g.id {
 			return true
 		}
-		body, err := g.client.call(ctx, g.addrs.resolve(s.ID, s.Address), methodTerm, nil)
+		body, err := g.client.call(ctx, g.addrs.resolve(s.ID, s.Address), methodTerm, nil, nil)
 		return err == nil && len(body) == 8 && binary.BigEndian.Uint64(body) == term
 	}
 	for _, s := range voters {

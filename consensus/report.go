@@ -108,7 +108,7 @@ func (g *Group) askReports(in *instance) {
 }
 
 func (g *Group) askReport(ctx context.Context, s raft.Server, own []byte) {
-	raw, err := g.client.call(ctx, g.addrs.resolve(s.ID, s.Address), methodReport, own)
+	raw, err := g.client.call(ctx, g.addrs.resolve(s.ID, s.Address), methodReport, own, nil)
 	if err != nil {
 		g.log.Debug("ask for a report", "id", string(s.ID), "error", err)
 		return

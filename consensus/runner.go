@@ -55,6 +55,7 @@ type haltError struct{ err error }
 // applyResult is what runner answers to raft for one entry.
 type applyResult struct {
 	value []byte
+	term  uint64
 	err   error
 }
 
@@ -157,7 +158,7 @@ func (r *runner) applyRunLocked(run []*raft.Log, results []any) {
 		return
 	}
 	for i := range run {
-		results[i] = applyResult{value: values[i]}
+		results[i] = applyResult{value: values[i], term: last.Term}
 		r.newest.Store(max(r.newest.Load(), times[i]))
 	}
 	r.term.Store(last.Term)

@@ -63,4 +63,7 @@ type Result struct {
 	Index uint64
 	// Value is what the state machine returned.
 	Value []byte
+
+	// term is the command's term, 0 when it is not known.
+	term uint64
 }

@@ -131,7 +131,14 @@ func TestNodeThatGotOnlyATermJoinsAnew(t *testing.T) {
 	c.equalStates()
 }
 
+// TestNodeMovesToAnotherAddress runs without the race detector: raft 1.8.0 reads
+// a follower's id without its lock (updateLastAppended) while a configuration
+// with a new address is taken over. The id stays the same, so both reads are of
+// the same text.
 func TestNodeMovesToAnotherAddress(t *testing.T) {
+	if raceDetector {
+		t.Skip("raft 1.8.0 has a race of its own here; .ci/run runs this test without the detector")
+	}
 	c := newCluster(t, 3, nil)
 	moved := c.leader()
 	c.incs(moved, 5)

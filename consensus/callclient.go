@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"runtime"
 	"sync"
 	"time"
 )
@@ -39,7 +38,7 @@ func newCallClient(dial func(ctx context.Context, addr string) (net.Conn, error)
 // closed; a nil one never is. Errors wrap errNotSent, errAnswerLost, ctx's
 // error, errLeaderChanged or what the peer answered.
 func (c *callClient) call(ctx context.Context, addr string, method byte, body []byte, over <-chan struct{}) ([]byte, error) {
-	if err := c.fault.request(addr); err != nil {
+	if err := errors.Join(c.fault.request(addr), c.fault.call(method)); err != nil {
 		return nil, fmt.Errorf("call %s: %w: %w", addr, errNotSent, err)
 	}
 	conn, err := c.conn(ctx, addr)
@@ -240,9 +239,6 @@ func (c *callConn) write(conn net.Conn) error {
 				if err := writeFrame(w, f); err != nil {
 					return err
 				}
-			}
-			if len(c.queue) == 0 {
-				runtime.Gosched() // callers that are about to send share the packet
 			}
 			if len(c.queue) > 0 {
 				continue

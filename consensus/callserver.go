@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"net"
-	"runtime"
 	"sync"
 	"time"
 )
@@ -69,9 +68,6 @@ func writeAnswers(conn net.Conn, answers <-chan frame, timeout time.Duration) {
 		}
 		_ = conn.SetWriteDeadline(time.Now().Add(timeout))
 		err := writeFrame(w, f)
-		if len(answers) == 0 {
-			runtime.Gosched() // calls of the same batch share the packet
-		}
 		if err == nil && len(answers) == 0 {
 			err = w.Flush()
 		}

@@ -95,6 +95,9 @@ type Config struct {
 	resolver *net.Resolver
 	// faults loses messages between nodes; nil in every real node.
 	faults *faults
+	// commitTimeout is raft's CommitTimeout; zero, as in every real node,
+	// leaves it.
+	commitTimeout time.Duration
 	// broken switches one safety measure off; zero in every real node.
 	broken mutation
 }

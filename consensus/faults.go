@@ -7,6 +7,8 @@ type faults struct {
 	onRequest func(addr string) error
 	// onAnswer is asked after addr has answered; an error loses the answer.
 	onAnswer func(addr string) error
+	// onCall is asked before a call of the method is sent; an error loses it.
+	onCall func(method byte) error
 	// repeat reports whether a request of raft is sent twice.
 	repeat func() bool
 }
@@ -16,6 +18,13 @@ func (f *faults) request(addr string) error {
 		return nil
 	}
 	return f.onRequest(plainAddr(addr))
+}
+
+func (f *faults) call(method byte) error {
+	if f == nil || f.onCall == nil {
+		return nil
+	}
+	return f.onCall(method)
 }
 
 func (f *faults) answer(addr string) error {

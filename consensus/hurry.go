@@ -157,13 +157,13 @@ func (g *Group) askCommit(ctx context.Context) {
 	})
 }
 
-// passOn gives news to raft and reports whether it was of use: it is not when
-// the term is over, or the entry itself is not here yet.
+// passOn gives news to raft and reports whether raft knows it now: it does not
+// when the term is over, or the entry itself is not here yet.
 func (g *Group) passOn(c committedAt) bool {
-	if c.index <= g.run.applied.Load() {
+	in := g.inst.Load()
+	if c.index <= in.raft.CommitIndex() {
 		return true
 	}
-	in := g.inst.Load()
 	id, addr := g.leaderAt(in.raft)
 	var e raft.Log
 	if id == "" || string(id) == g.id || c.term != in.raft.CurrentTerm() || g.store.GetLog(c.index, &e) != nil || e.Term != c.entryTerm {

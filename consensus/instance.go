@@ -24,6 +24,9 @@ func (g *Group) raftConfig() *raft.Config {
 	c.ElectionTimeout = g.cfg.HeartbeatTimeout
 	c.LeaderLeaseTimeout = g.cfg.LeaseTimeout
 	c.CommitTimeout = min(c.CommitTimeout, g.cfg.HeartbeatTimeout/2)
+	if g.cfg.commitTimeout > 0 {
+		c.CommitTimeout = g.cfg.commitTimeout
+	}
 	c.MaxAppendEntries = 256
 	c.BatchApplyCh = true
 	c.TrailingLogs = g.cfg.trailing()

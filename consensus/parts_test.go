@@ -109,6 +109,7 @@ func TestPeerPortSurvivesGarbage(t *testing.T) {
 		"nothing":         {},
 		"http":            []byte("GET / HTTP/1.1\r\nHost: x\r\n\r\n                                        "),
 		"unknown kind":    hello(99),
+		"older version":   append([]byte("CAIRN\x01"), hello(kindCalls)[len(peerMagic):]...),
 		"raft garbage":    append(hello(kindRaft), 0xff, 0xff, 0xff, 0xff),
 		"huge frame":      append(hello(kindCalls), huge...),
 		"short frame":     append(hello(kindCalls), 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0),
@@ -183,26 +184,33 @@ func FuzzSnapshotMetadata(f *testing.F) {
 }
 
 // TestCallsInFlightEndWithTheConnection kills the peer under calls.
-func TestCallsInFlightEndWithTheConnection(t *testing.T) {
+// servedCalls is a peer port whose calls fn answers, and a client of it. The
+// caller closes the port.
+func servedCalls(t *testing.T, fn func(context.Context, string, byte, []byte) ([]byte, error)) (*callClient, *peerMux) {
+	t.Helper()
 	mux, err := listenPeers("01ARZ3NDEKTSV4RRFFQ69G5FAV", "127.0.0.1:0", "", nil, testLogger())
 	if err != nil {
 		t.Fatal(err)
 	}
+	mux.handle(kindCalls, callServer{timeout: time.Second, fn: fn}.serve)
+	mux.serve()
+	client := newCallClient(func(ctx context.Context, addr string) (net.Conn, error) {
+		return mux.dial(ctx, kindCalls, addr)
+	}, time.Second, nil)
+	t.Cleanup(client.close)
+	return client, mux
+}
+
+func TestCallsInFlightEndWithTheConnection(t *testing.T) {
 	arrived := make(chan struct{}, 8)
-	server := callServer{timeout: time.Second, fn: func(ctx context.Context, _ string, method byte, _ []byte) ([]byte, error) {
+	client, mux := servedCalls(t, func(ctx context.Context, _ string, method byte, _ []byte) ([]byte, error) {
 		if method == methodTerm {
 			return []byte("pong"), nil
 		}
 		arrived <- struct{}{}
 		<-ctx.Done()
 		return nil, ctx.Err()
-	}}
-	mux.handle(kindCalls, server.serve)
-	mux.serve()
-	client := newCallClient(func(ctx context.Context, addr string) (net.Conn, error) {
-		return mux.dial(ctx, kindCalls, addr)
-	}, time.Second, nil)
-	defer client.close()
+	})
 	if answer, err := client.call(testContext(t), mux.advertise, methodTerm, nil, nil); err != nil || string(answer) != "pong" {
 		t.Fatalf("call: %q, %v", answer, err)
 	}
@@ -218,7 +226,7 @@ func TestCallsInFlightEndWithTheConnection(t *testing.T) {
 	if err := <-done; !errors.Is(err, errAnswerLost) {
 		t.Errorf("call under way: got %v, want errAnswerLost", err)
 	}
-	_, err = client.call(testContext(t), mux.advertise, methodPropose, []byte("x"), nil)
+	_, err := client.call(testContext(t), mux.advertise, methodPropose, []byte("x"), nil)
 	if !errors.Is(err, errNotSent) {
 		t.Errorf("call without a peer: got %v, want errNotSent", err)
 	}

@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// Every connection to the peer port starts with peerMagic, one byte that says
-// what it carries, the id of the dialling node and the id of the node it wants,
+// Every connection to the peer port starts with peerMagic, whose last byte is
+// the version of what follows, one byte that says what the connection carries, the id of the dialling node and the id of the node it wants,
 // 26 characters each; anyID wants whoever is there.
-var peerMagic = []byte("CAIRN\x01")
+var peerMagic = []byte("CAIRN\x02")
 
 const (
 	idBytes    = 26

@@ -59,16 +59,17 @@ func (g *Group) propose(ctx context.Context, p proposal) (Result, error) {
 	}
 	defer g.leave()
 	start := time.Now()
-	res, err := g.proposeUntil(ctx, p, start.Add(g.cfg.LeaderWait))
+	res, err := g.proposeWith(ctx, p)
 	if err == nil {
 		g.metrics.commitSeconds.Observe(time.Since(start).Seconds())
 	}
 	return res, err
 }
 
-// proposeUntil finds the leader, until end when none is known, and waits for
-// the result.
-func (g *Group) proposeUntil(ctx context.Context, p proposal, end time.Time) (Result, error) {
+// proposeWith finds the leader and waits for the result. The wait for a leader
+// gets a context of its own only when there is one.
+func (g *Group) proposeWith(ctx context.Context, p proposal) (Result, error) {
+	end := time.Now().Add(g.cfg.LeaderWait)
 	for {
 		changed := g.leaderChanged.next()
 		res, err := g.proposeOnce(ctx, p)

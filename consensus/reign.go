@@ -22,13 +22,14 @@ type reigns struct {
 // of is closed one heartbeat after id has been found to lead no more.
 func (s *reigns) of(g *Group, id raft.ServerID) <-chan struct{} {
 	s.mu.Lock()
-	if s.over == nil || s.id != id {
-		s.endLocked(g.cfg.HeartbeatTimeout)
-		s.id, s.over = id, make(chan struct{})
+	defer s.mu.Unlock()
+	if s.over != nil && s.id == id {
+		return s.over
 	}
-	over := s.over
-	s.mu.Unlock()
-	s.check(g) // the change may have come before the reign was entered
+	s.endLocked(g.cfg.HeartbeatTimeout)
+	over := make(chan struct{})
+	s.id, s.over = id, over
+	s.checkLocked(g) // the change may have come before the reign was entered
 	return over
 }
 
@@ -36,6 +37,10 @@ func (s *reigns) of(g *Group, id raft.ServerID) <-chan struct{} {
 func (s *reigns) check(g *Group) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.checkLocked(g)
+}
+
+func (s *reigns) checkLocked(g *Group) {
 	if now, _ := g.leaderAt(g.inst.Load().raft); s.over != nil && now != s.id {
 		s.endLocked(g.cfg.HeartbeatTimeout)
 	}

@@ -73,7 +73,7 @@ func (g *Group) Restore(ctx context.Context, r io.Reader, command []byte) (Resul
 		return Result{}, fmt.Errorf("restore: %w", err)
 	}
 	g.log.Info("restoring the site from a backup", "index", m.Index, "bytes", m.Bytes())
-	return g.proposeUntil(ctx, proposal{data: order, extensions: controlRestore, freeing: true}, time.Now().Add(g.cfg.LeaderWait))
+	return g.proposeWith(ctx, proposal{data: order, extensions: controlRestore, freeing: true})
 }
 
 // prepareRestore brings the copy to every member and the log to its index.

@@ -1,7 +1,6 @@
 package index
 
 import (
-	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"strconv"
@@ -12,20 +11,9 @@ import (
 
 // BenchmarkLoad loads a file of 30,000 documents with a vector of 384 values each: the part of loading that is not the graph.
 func BenchmarkLoad(b *testing.B) {
-	const docs, dims = 30_000, 384
-	r := rand.New(rand.NewPCG(1, 1))
-	p := NewPool()
-	for i := range docs {
-		v := make([]float32, dims)
-		sum := 0.
-		for j := range v {
-			v[j] = float32(r.NormFloat64())
-			sum += float64(v[j]) * float64(v[j])
-		}
-		for j := range v {
-			v[j] /= float32(math.Sqrt(sum))
-		}
-		if err := p.Put(Doc{ID: strconv.Itoa(i), Vectors: []embed.Vector{{Embedder: "bench", Values: v}}}); err != nil {
+	r, p := rand.New(rand.NewPCG(1, 1)), NewPool()
+	for i := range 30_000 {
+		if err := p.Put(Doc{ID: strconv.Itoa(i), Vectors: []embed.Vector{unit(r, "bench")}}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/fxamacker/cbor/v2"
+
 	"cairn/index/embed"
 )
 
@@ -141,4 +143,27 @@ func FuzzLoad(f *testing.F) {
 			p.Close()
 		}
 	})
+}
+
+func TestStoredValues(t *testing.T) {
+	for _, want := range []floats{nil, {}, {1}, {-1, 0.5, 3}, make(floats, 384), make(floats, 20_000)} {
+		item, err := cbor.Marshal(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var raw []byte // what the values are stored as
+		if err := cbor.Unmarshal(item, &raw); err != nil || len(raw) != 4*len(want) {
+			t.Errorf("%d values are stored as %d bytes: %v", len(want), len(raw), err)
+		}
+		var got floats
+		if err := cbor.Unmarshal(item, &got); err != nil || len(got) != len(want) || len(want) > 0 && !reflect.DeepEqual(got, want) {
+			t.Errorf("%d values come back as %d: %v", len(want), len(got), err)
+		}
+	}
+	for _, bad := range [][]byte{{0x43, 1, 2, 3}, {0x01}, {0x64, 'a', 'b', 'c', 'd'}, {0x5F, 0x44, 1, 2, 3, 4, 0xFF}} {
+		var got floats
+		if err := cbor.Unmarshal(bad, &got); !errors.Is(err, ErrFile) {
+			t.Errorf("% x is read as %v: %v", bad, got, err)
+		}
+	}
 }

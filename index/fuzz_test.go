@@ -14,7 +14,7 @@ import (
 // FuzzLoadSections loads files whose sums are right and whose sections are anything: what gets past the sums is refused whole, or
 // gives a pool that saves and loads again.
 func FuzzLoadSections(f *testing.F) {
-	docs := []storedDoc{{ID: "a", Fields: text("refund"), Vectors: []storedVector{{embed.MiniLM, floatBytes([]float32{1, 0})}}}, {ID: "b"}}
+	docs := []storedDoc{{ID: "a", Fields: text("refund"), Vectors: []storedVector{{embed.MiniLM, floats{1, 0}}}}, {ID: "b"}}
 	payload, err := cbor.Marshal(docs)
 	if err != nil {
 		f.Fatal(err)

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"sync"
@@ -60,23 +59,25 @@ type loader struct {
 	count  int // documents read; one that was put again while the file was written is there twice
 }
 
-// section is one section of a file, its documents already decoded, or why there is none.
+// section is one section of a file, its documents already taken apart, or why there is none.
 type section struct {
 	kind    uint32
 	payload []byte
-	docs    []storedDoc
+	docs    []readyDoc
 	err     error
 }
 
-// read sends the sections of a file to out, the last with an error or of kind sectionEnd. Sums are checked and documents decoded
-// here, beside the building of the index.
+// read sends the sections of a file to out, the last with an error or of kind sectionEnd. All that does not need the pool is done
+// here, beside the building of the index: sums, decoding, checks. The buffer of documents is used again; other payloads are given away.
 func (l *loader) read(r io.Reader, out chan<- section, stop <-chan struct{}) {
+	var buffer []byte
 	for {
 		var s section
-		s.kind, s.payload, s.err = readSection(r)
+		s.kind, s.payload, s.err = readSection(r, buffer)
+		buffer = nil
 		if s.err == nil && s.kind == sectionDocs {
-			s.err = unmarshal(s.payload, &s.docs)
-			s.payload = nil
+			s.docs, s.err = l.ready(s.payload)
+			buffer, s.payload = s.payload, nil
 		}
 		select {
 		case out <- s:
@@ -87,6 +88,29 @@ func (l *loader) read(r io.Reader, out chan<- section, stop <-chan struct{}) {
 			return
 		}
 	}
+}
+
+// ready decodes a batch of documents and takes them apart.
+func (l *loader) ready(payload []byte) ([]readyDoc, error) {
+	var batch []storedDoc
+	if err := unmarshal(payload, &batch); err != nil {
+		return nil, err
+	}
+	docs := make([]readyDoc, len(batch))
+	for i, s := range batch {
+		d := Doc{ID: s.ID, Fields: s.Fields, Vectors: make([]embed.Vector, len(s.Vectors))}
+		for i, v := range s.Vectors {
+			d.Vectors[i] = embed.Vector{Embedder: v.Embedder, Values: v.Values}
+		}
+		var err error
+		if d.Meta, err = l.decode(s.Meta); err != nil {
+			return nil, fmt.Errorf("%w: meta of %q: %w", ErrFile, s.ID, err)
+		}
+		if docs[i], err = d.ready(); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrFile, err)
+		}
+	}
+	return docs, nil
 }
 
 // sections reads to the end section, behind which there must be nothing.
@@ -138,18 +162,10 @@ func (l *loader) end(r io.Reader, payload []byte) error {
 	return nil
 }
 
-func (l *loader) docs(batch []storedDoc) error {
+func (l *loader) docs(batch []readyDoc) error {
 	l.count += len(batch)
-	for _, s := range batch {
-		d := Doc{ID: s.ID, Fields: s.Fields, Vectors: make([]embed.Vector, len(s.Vectors))}
-		for i, v := range s.Vectors {
-			d.Vectors[i] = embed.Vector{Embedder: v.Embedder, Values: bytesFloat(v.Values)}
-		}
-		var err error
-		if d.Meta, err = l.decode(s.Meta); err != nil {
-			return fmt.Errorf("%w: meta of %q: %w", ErrFile, s.ID, err)
-		}
-		if err := l.pool.Put(d); err != nil {
+	for _, d := range batch {
+		if err := l.pool.putReady(d); err != nil {
 			return fmt.Errorf("%w: %w", ErrFile, err)
 		}
 	}
@@ -172,12 +188,4 @@ func unmarshal(payload []byte, into any) error {
 		return fmt.Errorf("%w: %w", ErrFile, err)
 	}
 	return nil
-}
-
-func bytesFloat(b []byte) []float32 {
-	out := make([]float32, len(b)/4)
-	for i := range out {
-		out[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
-	}
-	return out
 }

@@ -62,17 +62,36 @@ func NewPoolIn(folder string) *Pool {
 // Put adds a document and replaces the one with the same id. On error the pool is as before.
 // It returns ErrDocument for a document without id, with too many vectors, or with one that is not usable.
 func (p *Pool) Put(d Doc) error {
-	units, err := d.checked()
+	ready, err := d.ready()
 	if err != nil {
 		return err
 	}
+	return p.putReady(ready)
+}
+
+// readyDoc is a document that is checked and taken apart: what can be done without the pool.
+type readyDoc struct {
+	Doc
+	units []embed.Vector
+	terms keyword.Terms
+}
+
+func (d Doc) ready() (readyDoc, error) {
+	units, err := d.checked()
+	if err != nil {
+		return readyDoc{}, err
+	}
 	terms, err := keyword.Analyse(d.keywords())
 	if err != nil {
-		return fmt.Errorf("document %q: %w: %w", d.ID, ErrDocument, err)
+		return readyDoc{}, fmt.Errorf("document %q: %w: %w", d.ID, ErrDocument, err)
 	}
+	return readyDoc{d, units, terms}, nil
+}
+
+func (p *Pool) putReady(d readyDoc) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for i, v := range units {
+	for i, v := range d.units {
 		if s := p.spaces[v.Embedder]; s != nil && s.Dims() != len(v.Values) {
 			return fmt.Errorf("document %q, vector %d: %w: %d values, the pool has %d", d.ID, i, ErrDocument, len(v.Values), s.Dims())
 		}
@@ -81,10 +100,10 @@ func (p *Pool) Put(d Doc) error {
 	if !known {
 		doc = p.numberLocked()
 	}
-	p.keywords.PutTerms(doc, terms)
+	p.keywords.PutTerms(doc, d.terms)
 	p.dropRowsLocked(doc)
-	r := record{id: d.ID, fields: append([]Field(nil), d.Fields...), meta: d.Meta, rows: make([]rowRef, len(units))}
-	for i, v := range units {
+	r := record{id: d.ID, fields: append([]Field(nil), d.Fields...), meta: d.Meta, rows: make([]rowRef, len(d.units))}
+	for i, v := range d.units {
 		if v.IsZero() {
 			continue
 		}

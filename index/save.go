@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 
@@ -132,7 +131,7 @@ func (s *saver) batch(first int) (batch []storedDoc, more bool, err error) {
 		d := storedDoc{ID: r.id, Meta: meta, Fields: r.fields, Vectors: make([]storedVector, len(r.rows))}
 		for j, ref := range r.rows {
 			if ref.space != nil {
-				d.Vectors[j] = storedVector{ref.embedder, floatBytes(ref.space.Values(ref.row))}
+				d.Vectors[j] = storedVector{ref.embedder, ref.space.Values(ref.row)}
 				s.number(ref)
 			}
 		}
@@ -163,12 +162,4 @@ func (s *saver) links(w io.Writer) error {
 		}
 	}
 	return nil
-}
-
-func floatBytes(v []float32) []byte {
-	out := make([]byte, 0, 4*len(v))
-	for _, x := range v {
-		out = binary.LittleEndian.AppendUint32(out, math.Float32bits(x))
-	}
-	return out
 }

@@ -120,6 +120,19 @@ func (r *linkReader) u32() uint32 {
 	return v
 }
 
+// fill reads a number for each place of into.
+func (r *linkReader) fill(into []uint32) bool {
+	if len(r.b) < 4*len(into) {
+		r.bad = true
+		return false
+	}
+	for i := range into {
+		into[i] = binary.LittleEndian.Uint32(r.b[4*i:])
+	}
+	r.b = r.b[4*len(into):]
+	return true
+}
+
 func (s *Space) readLinksLocked(data []byte) (*graph, error) {
 	r := &linkReader{b: data}
 	count, entry := r.u32(), Row(r.u32())
@@ -143,14 +156,17 @@ func (s *Space) readRowLocked(g *graph, r *linkReader) error {
 	}
 	g.admit(row, layers-1)
 	for l := range layers {
-		links := make([]uint32, r.u8())
-		if len(links) > room(l) {
-			return fmt.Errorf("%w: row %d has %d links", ErrLinks, row, len(links))
+		n := r.u8()
+		if n > room(l) {
+			return fmt.Errorf("%w: row %d has %d links", ErrLinks, row, n)
 		}
-		for i := range links {
-			links[i] = r.u32()
+		block := g.block(row, l)
+		if n < len(block) {
+			block[n] = noRow
 		}
-		g.setLinks(row, l, links)
+		if !r.fill(block[:n]) {
+			return fmt.Errorf("%w: row %d, links missing", ErrLinks, row)
+		}
 	}
 	return nil
 }
@@ -168,7 +184,7 @@ func (s *Space) checkLinksLocked(g *graph) error {
 		}
 		for l := range level + 1 {
 			for _, link := range g.links(row, l) {
-				if !g.has(Row(link)) || g.levelOf(Row(link)) < l {
+				if !g.has(Row(link)) || l > 0 && g.levelOf(Row(link)) < l {
 					return fmt.Errorf("%w: row %d, layer %d, link %d", ErrLinks, row, l, link)
 				}
 			}

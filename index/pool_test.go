@@ -414,8 +414,11 @@ func TestStats(t *testing.T) {
 	p := NewPool()
 	defer p.Close()
 	mustPut(t, p, Doc{ID: "a", Vectors: []embed.Vector{unit(r, embed.MiniLM), unit(r, embed.E5)}})
-	mustPut(t, p, Doc{ID: "b", Vectors: []embed.Vector{unit(r, embed.MiniLM)}})
+	mustPut(t, p, Doc{ID: "b", Fields: text("refund order"), Vectors: []embed.Vector{unit(r, embed.MiniLM)}})
 	st := p.Stats()
+	if k := st.Keywords; k.Docs != 2 || k.Terms != 2 || k.Postings != 2 || k.Bytes <= 0 {
+		t.Errorf("keywords: %+v", k)
+	}
 	if st.Docs != 2 || st.Spaces[embed.MiniLM].Rows != 2 || st.Spaces[embed.E5].Rows != 1 || st.Spaces[embed.E5].Bytes == 0 {
 		t.Errorf("got %+v", st)
 	}

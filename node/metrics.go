@@ -49,7 +49,7 @@ func newMetrics(n *Node) *metrics {
 		indexRows:    gauge("cairn_index_experiences", "Experiences in the search index."),
 		indexRecall:  gauge("cairn_index_recall", "Share of true neighbours that search finds in the worst pool; 1 where search is exact. Measured at most once a minute."),
 		indexVectors: gauge("cairn_index_vectors", "Vectors in the search index: live (can be found), graph (linked), tail (scanned beside a graph), dead (places to be used again).", "state"),
-		indexBytes:   gauge("cairn_index_bytes", "Size of the vectors with codes, labels and links: memory, and file for what is mapped.", "where"),
+		indexBytes:   gauge("cairn_index_bytes", "Size of the search index: memory (vectors with codes, labels and links), file (what is mapped of them), keywords (memory of the keyword index).", "where"),
 		experiences:  gauge("cairn_experiences", "Live experiences.", "namespace", "pool"),
 		monitor:      gauge("cairn_monitor", "Health of a namespace over the last 7 days: hit_rate, mean_utility, mean_reward, guided_reward, unguided_reward, duplicate_rate, predictor_mse; never_recalled is the share of the experiences older than 30 days.", "namespace", "monitor"),
 		bufferAge:    gauge("cairn_buffer_age_seconds", "Age of the oldest experience in the gate's buffer.", "namespace"),
@@ -113,9 +113,11 @@ func gauges(out chan<- prometheus.Metric) func(d *prometheus.Desc, value float64
 
 func (m *metrics) collectIndex(put func(d *prometheus.Desc, value float64, labels ...string)) {
 	var live, graph, tail, dead int
-	var memory, mapped int64
+	var memory, mapped, keywords int64
 	for _, pool := range m.n.index.all() {
-		for _, s := range pool.Stats().Spaces {
+		st := pool.Stats()
+		keywords += int64(st.Keywords.Bytes)
+		for _, s := range st.Spaces {
 			live, graph, tail, dead = live+s.Rows, graph+s.Graph, tail+s.Tail, dead+s.Dead
 			memory, mapped = memory+s.Bytes, mapped+s.Mapped
 		}
@@ -126,6 +128,7 @@ func (m *metrics) collectIndex(put func(d *prometheus.Desc, value float64, label
 	put(m.indexVectors, float64(dead), "dead")
 	put(m.indexBytes, float64(memory), "memory")
 	put(m.indexBytes, float64(mapped), "file")
+	put(m.indexBytes, float64(keywords), "keywords")
 	put(m.indexRecall, m.check.worst())
 }
 

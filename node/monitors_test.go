@@ -147,7 +147,7 @@ func TestMonitorsOfALiveSite(t *testing.T) {
 	text := s.scrape()
 	for _, want := range []string{
 		`cairn_monitor{monitor="hit_rate",namespace="default"} 0`, `cairn_experiences{namespace="default",pool="own"}`,
-		`cairn_index_recall 1`, `cairn_index_vectors{state="live"}`, `cairn_index_bytes{where="memory"}`, `cairn_queue_age_seconds`,
+		`cairn_index_recall 1`, `cairn_index_vectors{state="live"}`, `cairn_index_bytes{where="memory"}`, `cairn_index_bytes{where="keywords"}`, `cairn_queue_age_seconds`,
 		`cairn_buffer_age_seconds{namespace="default"}`, `cairn_dead_jobs{namespace="default"} 0`,
 		"cairn_state_l0_files", "cairn_state_compaction_debt_bytes", "cairn_state_disk_bytes",
 		`cairn_llm_spent_total{namespace="default",what="tokens"} 0`,

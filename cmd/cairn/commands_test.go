@@ -40,6 +40,8 @@ func TestRequestsOfCommands(t *testing.T) {
 			"/v1/trajectories?wait=5s", `{"task":"t","complete":true,"attempts":[{"steps":[{"tool":"x"}],"reward":1}]}`},
 		{"recall", "", []string{"recall", "do it", "-k", "0", "--pool", "own", "--task-type", "x", "--min-trust", ".5"},
 			"/v1/recall", `{"task":"do it","task_type":"x","k":0,"pools":["own"],"filters":{"min_trust":0.5}}`},
+		{"recall by messages", `[{"role":"user","content":"do it"},{"role":"assistant","content":null}]`, []string{"recall", "--messages", "-", "-k", "3"},
+			"/v1/recall", `{"messages":[{"role":"user","content":"do it"},{"role":"assistant","content":""}],"k":3}`},
 		{"outcome", "", []string{"outcome", "rcp_x", "--failure", "--evidence", "verified", "--used", "a,b"},
 			"/v1/recalls/rcp_x/outcome", `{"success":false,"evidence":"verified","used":["a","b"]}`},
 		{"reflect", `{"task":"t","attempts":[{"steps":[],"success":false}]}`, []string{"reflect", "rcp_x"},

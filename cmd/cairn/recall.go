@@ -9,7 +9,8 @@ import (
 )
 
 type recallCmd struct {
-	Task     string            `arg:"" help:"The task, in words."`
+	Task     string            `arg:"" optional:"" help:"The task, in words."`
+	Messages string            `help:"A conversation instead of a task: a JSON list of {role, content}; - is standard input." placeholder:"FILE"`
 	TaskType string            `help:"Task type that trust is measured for."`
 	GroupKey string            `help:"Group key of the task's attempts."`
 	Context  string            `help:"More about the situation."`
@@ -30,12 +31,24 @@ type recallCmd struct {
 
 // Run asks and prints what fits; an empty answer is no error.
 func (c recallCmd) Run(a *app) error {
+	if (c.Task == "") == (c.Messages == "") {
+		return usage("recall needs a task or --messages, and not both")
+	}
+	var messages []api.Message
+	if c.Messages != "" {
+		if err := a.decodeFrom(c.Messages, &messages); err != nil {
+			return err
+		}
+		if len(messages) == 0 {
+			return usage("%s: no messages", c.Messages)
+		}
+	}
 	cl, err := a.client()
 	if err != nil {
 		return err
 	}
 	ans, err := cl.Recall(a.ctx, api.RecallRequest{
-		Task: c.Task, TaskType: c.TaskType, GroupKey: c.GroupKey, Context: c.Context, K: c.K, Mode: c.Mode, Pools: c.Pool,
+		Task: c.Task, Messages: messages, TaskType: c.TaskType, GroupKey: c.GroupKey, Context: c.Context, K: c.K, Mode: c.Mode, Pools: c.Pool,
 		Filters: api.RecallFilters{
 			TaskType: c.OnlyType, Tools: c.Tool, Kind: c.Kind, MinTrust: c.MinTrust, RPE: c.RPE, Since: c.Since,
 		},

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -75,6 +76,35 @@ func TestReflectionLeadsToALesson(t *testing.T) {
 	if err != nil || stats.Counters["outcomes"] != 1 {
 		t.Errorf("outcomes %d, want that of the success without a receipt alone, %v", stats.Counters["outcomes"], err)
 	}
+	if got := stats.Counters; got["reflections_retries"] != 1 || got["reflections_solved"] != 1 || got["reflections_exhausted"] != 0 ||
+		total(stats.Hours.Sums["reflections_solved"]) != 1 {
+		t.Errorf("reflections are not in the statistics: %v", got)
+	}
+	s.lineageOfRetry(c, lesson, known.ID)
+}
+
+// lineageOfRetry checks that the graph of a lesson shows the reflection it came from and what that was made from, and that a
+// stranger sees neither.
+func (s *site) lineageOfRetry(c api.Caller, lesson api.Experience, success string) {
+	s.t.Helper()
+	g, err := s.node.Provenance(context.Background(), c, lesson.ID)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	reflection := "reflection:" + lesson.Lineage.Reflections[0]
+	for _, want := range []api.GraphEdge{
+		{From: "activity:distil:" + lesson.ID, To: reflection, Relation: "wasInformedBy"},
+		{From: reflection, To: "agent:ann", Relation: "wasAssociatedWith"},
+		{From: reflection, To: "trajectory:" + lesson.Lineage.Trajectories[0], Relation: "used"},
+		{From: reflection, To: "trajectory:" + success, Relation: "used"},
+	} {
+		if !slices.Contains(g.Edges, want) {
+			s.t.Errorf("no edge %+v in %+v", want, g.Edges)
+		}
+	}
+	if _, err := s.node.Provenance(context.Background(), s.agent("bob", "bob"), lesson.ID); err == nil {
+		s.t.Error("a stranger reads the lineage of a private lesson")
+	}
 }
 
 // lessonOf waits for a lesson of a kind from a group.
@@ -132,6 +162,10 @@ func TestReflectionEndsAfterThreeRetries(t *testing.T) {
 	}
 	if _, err := s.retried(c, advice.ID, true, nil); codeOf(err) != api.CodeConflict {
 		t.Errorf("after the end: %v", err)
+	}
+	stats, err := s.node.Stats(context.Background(), c)
+	if err != nil || stats.Counters["reflections_retries"] != 3 || stats.Counters["reflections_exhausted"] != 1 {
+		t.Errorf("statistics %v, %v", stats.Counters, err)
 	}
 }
 

@@ -29,7 +29,9 @@ func (n *Node) Stats(_ context.Context, c api.Caller) (api.Stats, error) {
 	for _, name := range []string{"trajectories", "attempts", "recorded", "recalls", "given", "helped", "outcomes", "citations", "merges", "nominations", "promotions", "demotions", "archived", "expired"} {
 		out.Counters[name] = int(counters[name])
 	}
-	out.Counters["recalls_empty"] = int(counters["recalls/empty"])
+	for _, name := range []string{"recalls/empty", "reflections/retries", "reflections/solved", "reflections/exhausted"} {
+		out.Counters[shownName(name)] = int(counters[name])
+	}
 	err = v.Principals(ns, nil, func(_ []byte, p *store.Principal) bool {
 		if p.Agents > 0 {
 			out.Principals++

@@ -376,6 +376,11 @@ func (l *lineage) experience(e *store.Experience) error {
 			return err
 		}
 	}
+	for _, r := range e.Lineage.Reflections {
+		if err := l.reflection(activity, e.Owner, r); err != nil {
+			return err
+		}
+	}
 	for _, parent := range e.Lineage.DerivedFrom {
 		if err := l.related(id, activity, parent); err != nil {
 			return err
@@ -410,10 +415,61 @@ func (l *lineage) trajectory(id, activity string, owner uint32, traj store.ID) e
 	if err != nil || t == nil {
 		return err
 	}
-	node := "trajectory:" + traj.String()
-	l.node(node, "entity", short(t.Task), map[string]string{"attempts": fmt.Sprint(t.Version), "task_type": t.TaskType})
+	node := l.attempts(t)
 	l.edge(activity, node, "used")
 	l.edge(id, node, "wasDerivedFrom")
+	return nil
+}
+
+// attempts adds a group of attempts and returns the id of its node.
+func (l *lineage) attempts(t *store.Trajectory) string {
+	node := "trajectory:" + t.ID.String()
+	l.node(node, "entity", short(t.Task), map[string]string{"attempts": fmt.Sprint(t.Version), "task_type": t.TaskType})
+	return node
+}
+
+// reflection adds the reflection whose retry an experience tells of: what failed, and what its hypotheses were made from. One
+// whose time is over is gone, as its attempts are.
+func (l *lineage) reflection(activity string, owner uint32, id store.ID) error {
+	r, err := l.v.Reflection(l.ns, owner, id)
+	if err != nil || r == nil {
+		return err
+	}
+	node, attrs := "reflection:"+id.String(), map[string]string{"status": r.Status, "retries": fmt.Sprint(len(r.Tries)), "at": api.Time(r.CreatedAt)}
+	for _, try := range r.Tries {
+		attrs["generator"] = try.Generator // that of the retry which succeeded: the last
+	}
+	l.node(node, "activity", "reflect", attrs)
+	l.edge(activity, node, "wasInformedBy")
+	l.edge(node, "agent:"+r.Agent, "wasAssociatedWith")
+	l.edge(node, "trajectory:"+r.Trajectory.String(), "used")
+	for _, try := range r.Tries {
+		for _, source := range try.BasedOn {
+			if err := l.basis(node, owner, source); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// basis adds what a hypothesis was made from: an experience or attempts.
+func (l *lineage) basis(reflection string, owner uint32, source store.ID) error {
+	e, err := l.v.Experience(l.ns, source)
+	if err != nil {
+		return err
+	}
+	if e != nil {
+		err = l.experience(e)
+		l.edge(reflection, "experience:"+source.String(), "used")
+		return err
+	}
+	t, err := l.v.TrajectoryOf(l.ns.Number, owner, source)
+	if err != nil || t == nil {
+		return err
+	}
+	l.attempts(t)
+	l.edge(reflection, "trajectory:"+source.String(), "used")
 	return nil
 }
 

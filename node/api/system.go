@@ -23,7 +23,7 @@ type Stats struct {
 	Pools       map[string]int     `json:"pools" doc:"By pool kind: own, candidates, meta"`
 	Routes      map[string]int     `json:"gate_routes"`
 	Discarded   map[string]int     `json:"discarded" doc:"By reason"`
-	Counters    map[string]int     `json:"counters" doc:"trajectories, attempts, recalls, recalls_empty, given, helped, outcomes, citations, merges, nominations, promotions, demotions"`
+	Counters    map[string]int     `json:"counters" doc:"trajectories, attempts, recalls, recalls_empty, given, helped, outcomes, citations, merges, nominations, promotions, demotions, reflections_retries, reflections_solved, reflections_exhausted"`
 	Jobs        map[string]int     `json:"jobs" doc:"By status"`
 	Ratios      map[string]float64 `json:"ratios" doc:"hit_rate, mean_utility, mean_reward, duplicate_rate, predictor_mse"`
 	TaskTypes   []TaskTypeStats    `json:"task_types"`
@@ -38,7 +38,7 @@ type Series struct {
 	From     string                `json:"from" doc:"Start of the first step; empty when there is none"`
 	Step     int                   `json:"step_seconds"`
 	Length   int                   `json:"length"`
-	Sums     map[string][]int64    `json:"sums" doc:"How many in the step: recalls, recalls_empty, given, helped, outcomes, outcomes_guided, trajectories, attempts, recorded, merges, archived, expired, nominations, promotions, demotions, citations, route_long_term, route_buffer, route_discard, llm_calls, llm_tokens, llm_cached, llm_failed, llm_refused"`
+	Sums     map[string][]int64    `json:"sums" doc:"How many in the step: recalls, recalls_empty, given, helped, outcomes, outcomes_guided, trajectories, attempts, recorded, merges, archived, expired, nominations, promotions, demotions, citations, route_long_term, route_buffer, route_discard, llm_calls, llm_tokens, llm_cached, llm_failed, llm_refused, reflections_retries, reflections_solved, reflections_exhausted"`
 	Standing map[string][]int64    `json:"standing" doc:"How many at the end of the step: pools_own, pools_candidates, pools_meta, status_buffered, job_dead"`
 	Ratios   map[string][]*float64 `json:"ratios" doc:"hit_rate, mean_utility, mean_reward, guided_reward, unguided_reward, duplicate_rate, predictor_mse; null where a step has nothing to divide by"`
 }

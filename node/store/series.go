@@ -21,6 +21,7 @@ var (
 		"outcomes/guided/reward", "trajectories", "attempts", "recorded", "merges", "archived", "expired", "nominations",
 		"promotions", "demotions", "citations", "route/long_term", "route/buffer", "route/discard", "predictor/square",
 		"predictor/n", "llm/calls", "llm/tokens", "llm/cached", "llm/failed", "llm/refused",
+		"reflections/retries", "reflections/solved", "reflections/exhausted",
 	}
 	levels = []string{"pools/own", "pools/candidates", "pools/meta", "status/buffered", "job/dead"}
 )

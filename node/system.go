@@ -26,10 +26,10 @@ func (n *Node) Stats(_ context.Context, c api.Caller) (api.Stats, error) {
 		Routes: below(counters, "route/"), Discarded: below(counters, "discarded/"), Jobs: below(counters, "job/"),
 		Counters: map[string]int{}, Ratios: map[string]float64{}, TaskTypes: []api.TaskTypeStats{},
 	}
-	for _, name := range []string{"trajectories", "attempts", "recorded", "recalls", "given", "helped", "outcomes", "citations", "merges", "nominations", "promotions", "demotions", "archived", "expired"} {
-		out.Counters[name] = int(counters[name])
-	}
-	for _, name := range []string{"recalls/empty", "reflections/retries", "reflections/solved", "reflections/exhausted"} {
+	for _, name := range []string{
+		"trajectories", "attempts", "recorded", "recalls", "recalls/empty", "given", "helped", "outcomes", "citations", "merges", "nominations",
+		"promotions", "demotions", "archived", "expired", "reflections/retries", "reflections/solved", "reflections/exhausted",
+	} {
 		out.Counters[shownName(name)] = int(counters[name])
 	}
 	err = v.Principals(ns, nil, func(_ []byte, p *store.Principal) bool {

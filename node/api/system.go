@@ -23,7 +23,7 @@ type Stats struct {
 	Pools       map[string]int     `json:"pools" doc:"By pool kind: own, candidates, meta"`
 	Routes      map[string]int     `json:"gate_routes"`
 	Discarded   map[string]int     `json:"discarded" doc:"By reason"`
-	Counters    map[string]int     `json:"counters" doc:"trajectories, attempts, recalls, recalls_empty, given, helped, outcomes, citations, merges, nominations, promotions, demotions, reflections_retries, reflections_solved, reflections_exhausted"`
+	Counters    map[string]int     `json:"counters" doc:"trajectories, attempts, recorded, recalls, recalls_empty, given, helped, outcomes, citations, merges, nominations, promotions, demotions, archived, expired, reflections_retries, reflections_solved, reflections_exhausted"`
 	Jobs        map[string]int     `json:"jobs" doc:"By status"`
 	Ratios      map[string]float64 `json:"ratios" doc:"hit_rate, mean_utility, mean_reward, duplicate_rate, predictor_mse"`
 	TaskTypes   []TaskTypeStats    `json:"task_types"`

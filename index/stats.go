@@ -14,7 +14,8 @@ type Stats struct {
 	Keywords keyword.Stats
 }
 
-// Stats returns the present size of the pool. The keyword index is gone through for it, some milliseconds for 100,000 documents.
+// Stats returns the present size of the pool. It goes through the keyword index: 0.2 ms for 100,000
+// documents (BenchmarkStats of package keyword).
 func (p *Pool) Stats() Stats {
 	p.mu.RLock()
 	defer p.mu.RUnlock()

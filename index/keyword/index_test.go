@@ -153,14 +153,16 @@ func TestEarlyStop(t *testing.T) {
 	}
 }
 
-func BenchmarkSearch(b *testing.B) {
+// zipfIndex is an index of 100,000 documents whose words follow Zipf's law, and a source of such words.
+func zipfIndex(b *testing.B) (x *Index, draw func() string) {
+	b.Helper()
 	r := rand.New(rand.NewPCG(5, 6))
-	x := New()
+	x = New()
 	vocabulary := make([]string, 20000)
 	for i := range vocabulary {
 		vocabulary[i] = fmt.Sprintf("w%dx", i)
 	}
-	draw := func() string { // Zipf's law
+	draw = func() string {
 		return vocabulary[int(math.Pow(float64(len(vocabulary)), r.Float64()))-1]
 	}
 	for doc := range uint32(100000) {
@@ -172,6 +174,20 @@ func BenchmarkSearch(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+	return x, draw
+}
+
+func BenchmarkStats(b *testing.B) {
+	x, _ := zipfIndex(b)
+	for b.Loop() {
+		if x.Stats().Docs != 100_000 {
+			b.Fatal("documents are missing")
+		}
+	}
+}
+
+func BenchmarkSearch(b *testing.B) {
+	x, draw := zipfIndex(b)
 	queries := make([]Query, 200)
 	for i := range queries {
 		queries[i] = NewQuery(draw() + " " + draw() + " " + draw())

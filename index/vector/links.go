@@ -160,13 +160,11 @@ func (s *Space) readRowLocked(g *graph, r *linkReader) error {
 		if n > room(l) {
 			return fmt.Errorf("%w: row %d has %d links", ErrLinks, row, n)
 		}
-		block := g.block(row, l)
-		if n < len(block) {
-			block[n] = noRow
-		}
-		if !r.fill(block[:n]) {
+		var links [linksBase]uint32
+		if !r.fill(links[:n]) {
 			return fmt.Errorf("%w: row %d, links missing", ErrLinks, row)
 		}
+		g.setLinks(row, l, links[:n])
 	}
 	return nil
 }
@@ -184,7 +182,7 @@ func (s *Space) checkLinksLocked(g *graph) error {
 		}
 		for l := range level + 1 {
 			for _, link := range g.links(row, l) {
-				if !g.has(Row(link)) || l > 0 && g.levelOf(Row(link)) < l {
+				if !g.has(Row(link)) || g.levelOf(Row(link)) < l {
 					return fmt.Errorf("%w: row %d, layer %d, link %d", ErrLinks, row, l, link)
 				}
 			}

@@ -59,8 +59,6 @@ func (s *Space) spillLocked(size int) ([]byte, bool) {
 	}
 	s.spill.size += int64(size)
 	m := mapping{at, uintptr(size)}
-	// All pages at once: each would be a fault of its own when its first row is written. Kernels before 5.14 refuse.
-	_ = unix.Madvise(m.bytes(), unix.MADV_POPULATE_WRITE)
 	s.own(m)
 	return m.bytes(), true
 }

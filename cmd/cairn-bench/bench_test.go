@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -161,6 +162,24 @@ func TestEvalRetrieval(t *testing.T) {
 		if r.Value != 1 {
 			t.Errorf("%s = %v, want 1", r.Name, r.Value)
 		}
+	}
+	kept := filepath.Join(t.TempDir(), "vectors")
+	if code, _, errs = bench(t, "eval", "retrieval", "--data", dir, "--vectors", kept); code != exitOK {
+		t.Fatalf("with vectors kept: code %d, %s", code, errs)
+	}
+	code, again, errs := bench(t, "eval", "retrieval", "--data", dir, "--json", "--embedder", "file:"+kept)
+	var alone report
+	if err := json.Unmarshal([]byte(again), &alone); err != nil || code != exitOK || !slices.EqualFunc(alone.Rows, got.Rows, func(a, b row) bool { return a.Name == b.Name && a.Value == b.Value }) {
+		t.Errorf("by the file alone: code %d, %v: %s%s", code, err, again, errs)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "devbench-queries.jsonl"), []byte(`{"question":"What is new?","expected_tags":["a"]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, errs = bench(t, "eval", "retrieval", "--data", dir, "--embedder", "file:"+kept); code != exitFailed || !strings.Contains(errs, "text without vector") {
+		t.Errorf("a text that the file does not have: code %d, %s", code, errs)
+	}
+	if code, _, errs = bench(t, "eval", "retrieval", "--data", dir, "--embedder", kept); code != exitUsage || !strings.Contains(errs, "only file:PATH is known") {
+		t.Errorf("no scheme: code %d, %s", code, errs)
 	}
 	code, out, _ = bench(t, "eval", "retrieval", "--data", t.TempDir(), "--json")
 	if code != exitOK || !strings.Contains(out, "left out") || !strings.Contains(out, `"rows": []`) {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"cairn/cmd/cairn-bench/jsonl"
+	"cairn/cmd/cairn-bench/retrievaleval"
 	"cairn/index"
 	"cairn/index/embed"
 )
@@ -56,14 +57,10 @@ func (r *report) addMean(name string, values []float64) error {
 // arms are the ways to search that are compared.
 var arms = []string{"fused", "vectors", "keywords"}
 
-func (d *devbench) measure(ctx context.Context, r *report) error {
-	enc, err := embed.New(embed.Options{})
-	if err != nil {
-		return err
-	}
+func (d *devbench) measure(ctx context.Context, r *report, e retrievaleval.Embedder) error {
 	pool := index.NewPool()
 	for _, m := range d.memories {
-		v, err := enc.Embed(ctx, m.Content)
+		v, err := vectorOf(ctx, e, m.Content)
 		if err != nil {
 			return fmt.Errorf("embed %s: %w", m.ID, err)
 		}
@@ -74,7 +71,7 @@ func (d *devbench) measure(ctx context.Context, r *report) error {
 	recall := map[string][]float64{}
 	var ranks, empty []float64
 	for _, q := range d.questions {
-		v, err := enc.Embed(ctx, q.Question)
+		v, err := vectorOf(ctx, e, q.Question)
 		if err != nil {
 			return fmt.Errorf("embed question: %w", err)
 		}
@@ -103,6 +100,14 @@ func (d *devbench) measure(ctx context.Context, r *report) error {
 		errs = append(errs, r.addMean("devbench_"+arm+"_r5", recall[arm]))
 	}
 	return errors.Join(append(errs, r.addMean("devbench_fused_mrr", ranks), r.addMean("devbench_negative_empty", empty))...)
+}
+
+func vectorOf(ctx context.Context, e retrievaleval.Embedder, text string) (embed.Vector, error) {
+	out, err := e.EmbedBatch(ctx, []string{text})
+	if err != nil {
+		return embed.Vector{}, err
+	}
+	return out[0], nil
 }
 
 func share(yes bool) float64 {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"cairn/cmd/cairn-bench/retrievaleval"
 	"cairn/cmd/cairn-bench/vectorfile"
@@ -11,7 +12,16 @@ import (
 )
 
 type retrievalCmd struct {
-	Vectors string `help:"File that keeps the vectors of texts, so that a second run need not make them." placeholder:"FILE"`
+	Vectors  string `help:"File that keeps the vectors of texts, so that a second run need not make them." placeholder:"FILE" xor:"vectors"`
+	Embedder string `help:"Take the vectors of another model from a file made before, as file:PATH; the embedded encoders without it. Only here: a server does not take it." placeholder:"file:PATH" xor:"vectors"`
+}
+
+// Validate checks the embedder.
+func (c retrievalCmd) Validate() error {
+	if c.Embedder != "" && !strings.HasPrefix(c.Embedder, vectorfile.Scheme) {
+		return fmt.Errorf("--embedder %s: only %sPATH is known", c.Embedder, vectorfile.Scheme)
+	}
+	return nil
 }
 
 // retrievalRows are the rows of `cairn-bench eval retrieval`.
@@ -38,11 +48,7 @@ func (c retrievalCmd) Run(a *app) (err error) {
 		r.note("all rows left out: no data files (--data)")
 		return r.finish(a)
 	}
-	enc, err := embed.New(embed.Options{})
-	if err != nil {
-		return err
-	}
-	vectors, err := vectorfile.Open(c.Vectors, enc)
+	vectors, err := c.embedder()
 	if err != nil {
 		return err
 	}
@@ -50,7 +56,8 @@ func (c retrievalCmd) Run(a *app) (err error) {
 		Data: a.options.Data, Seed: a.options.Seed, Embedder: vectors,
 		Progress: func(text string) { fmt.Fprintln(a.stderr, "cairn-bench: eval retrieval:", text) },
 	})
-	if err = errors.Join(err, vectors.Flush()); err != nil {
+	defer func() { err = errors.Join(err, vectors.Flush()) }()
+	if err != nil {
 		return err
 	}
 	var errs []error
@@ -64,9 +71,21 @@ func (c retrievalCmd) Run(a *app) (err error) {
 	case err != nil:
 		return err
 	default:
-		errs = append(errs, set.measure(a.ctx, r))
+		errs = append(errs, set.measure(a.ctx, r, vectors))
 		r.note("devbench: %d memories, %d questions", len(set.memories), len(set.questions))
 	}
 	r.note("figures do not vary between runs, so low and high equal the value")
 	return r.finishNoted(a, notes, errors.Join(errs...))
+}
+
+// embedder gives the vectors of the run.
+func (c retrievalCmd) embedder() (*vectorfile.Embedder, error) {
+	if c.Embedder != "" {
+		return vectorfile.OpenAlone(strings.TrimPrefix(c.Embedder, vectorfile.Scheme))
+	}
+	enc, err := embed.New(embed.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return vectorfile.Open(c.Vectors, enc)
 }

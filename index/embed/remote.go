@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -89,6 +90,9 @@ func newRemote(ctx context.Context, o RemoteOptions, pause func(context.Context,
 	o.EnsureDefaults()
 	if o.BaseURL == "" || o.Model == "" {
 		return nil, fmt.Errorf("%w: base URL and model are needed", ErrRefused)
+	}
+	if u, err := url.Parse(o.BaseURL); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, fmt.Errorf("%w: the base URL must be one of http or https (vectors from a file are for benchmarks only)", ErrRefused)
 	}
 	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute}
 	r := &Remote{opts: o, cache: newCache(o.CacheSize), pause: pause, http: &http.Client{

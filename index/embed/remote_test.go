@@ -237,6 +237,11 @@ func TestRemoteWithoutEndpoint(t *testing.T) {
 	if _, err := e.open(RemoteOptions{BaseURL: s.URL}); !errors.Is(err, ErrRefused) {
 		t.Errorf("no model: %v", err)
 	}
+	for _, base := range []string{"file:/tmp/vectors", "file:///tmp/vectors", "localhost:8080/v1", "http://", "http://a b/"} {
+		if _, err := e.open(RemoteOptions{BaseURL: base, Model: "words"}); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "http") {
+			t.Errorf("%s: %v", base, err)
+		}
+	}
 }
 
 func TestRemoteEndsWithItsContext(t *testing.T) {

@@ -2,6 +2,9 @@
 //
 // A file holds records one behind the other: the SHA-256 of the text, a byte with the length of the embedder's id, the id, the
 // number of values (32 bits, little endian), the values as float32. A record that was cut off at the end is dropped.
+//
+// Such a file can also be an embedder by itself, written file:PATH: any model's vectors, made elsewhere, can then be measured. It knows the
+// texts of a benchmark and no others, so a server, which is given new texts, does not take it.
 package vectorfile
 
 import (
@@ -21,8 +24,15 @@ import (
 
 const maxValues = 1 << 16
 
-// ErrFile says that a file does not hold vectors.
-var ErrFile = errors.New("not a file of vectors")
+var (
+	// ErrFile says that a file does not hold vectors.
+	ErrFile = errors.New("not a file of vectors")
+	// ErrMissing says that a file which is an embedder by itself does not have a text.
+	ErrMissing = errors.New("text without vector")
+)
+
+// Scheme is what stands before the path of a file that is an embedder by itself.
+const Scheme = "file:"
 
 // Embedder gives the vectors of a file and adds those that another embedder makes. It is not safe for concurrent use.
 type Embedder struct {
@@ -61,6 +71,22 @@ func Open(path string, next Batcher) (*Embedder, error) {
 		whole += n
 		e.known[key] = v
 	}
+}
+
+// OpenAlone reads a file that is an embedder by itself; EmbedBatch returns ErrMissing for a text that it does not have, and Flush writes nothing.
+// The file must be there.
+func OpenAlone(path string) (*Embedder, error) {
+	if _, err := os.Stat(path); err != nil {
+		return nil, err
+	}
+	return Open(path, alone{})
+}
+
+// alone makes no vectors.
+type alone struct{}
+
+func (alone) EmbedBatch(_ context.Context, texts []string) ([]embed.Vector, error) {
+	return nil, fmt.Errorf("%w: %d texts, the first with SHA-256 %x", ErrMissing, len(texts), sha256.Sum256([]byte(texts[0])))
 }
 
 func readRecord(r io.Reader) (key [sha256.Size]byte, v embed.Vector, size int64, err error) {

@@ -73,3 +73,29 @@ func TestOpenRefuses(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestFileAlone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "vectors")
+	if _, err := OpenAlone(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no file: %v", err)
+	}
+	e, err := Open(path, &counting{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := e.EmbedBatch(context.Background(), []string{"one", "three", ""})
+	if err = errors.Join(err, e.Flush()); err != nil {
+		t.Fatal(err)
+	}
+	only, err := OpenAlone(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := only.EmbedBatch(context.Background(), []string{"three", "", "one"})
+	if err != nil || !slices.Equal(got[0].Values, want[1].Values) || !got[1].IsZero() || !slices.Equal(got[2].Values, want[0].Values) {
+		t.Errorf("got %v, %v, want those of %v", got, err, want)
+	}
+	if _, err := only.EmbedBatch(context.Background(), []string{"one", "two"}); !errors.Is(err, ErrMissing) {
+		t.Errorf("another text: %v", err)
+	}
+}

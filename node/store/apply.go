@@ -151,7 +151,7 @@ func applyOne(batch *stage, hot *hotValues, pos applied, data []byte) ([]byte, [
 			ErrUnknownCommand, c.Kind, c.Version, CommandVersion)
 	}
 	t := &txn{
-		base: batch, hot: hot, byKey: map[string]int{}, events: map[uint32]uint32{}, changed: map[Change]bool{},
+		base: batch, hot: hot, writes: batch.writes, byKey: batch.written, events: map[uint32]uint32{}, changed: map[Change]bool{},
 		now: pos.Now, index: pos.Index, command: &c,
 	}
 	result, err := t.run(h)
@@ -163,12 +163,15 @@ func applyOne(batch *stage, hot *hotValues, pos applied, data []byte) ([]byte, [
 		return nil, pos.Hash, fmt.Errorf("encode result: %w", err)
 	}
 	if result.Reject != nil {
-		t.writes, t.byKey = nil, map[string]int{}
+		clear(t.writes)
+		clear(t.byKey)
+		t.writes = t.writes[:0]
 	}
 	if !result.Replayed {
 		t.rememberClient(encoded)
 	}
 	hash := t.commit(pos.Hash)
+	batch.keep(t.writes, t.byKey)
 	return encoded, hash, t.err
 }
 

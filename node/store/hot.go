@@ -78,16 +78,16 @@ func (h *hotValues) read(k []byte, out any) (bool, error) {
 }
 
 // put takes over data, which nobody may change after, and returns what is kept.
-func (h *hotValues) put(k, data []byte) *hotValue {
+func (h *hotValues) put(k string, data []byte) *hotValue {
 	v := &hotValue{data: data}
 	if data == nil {
 		if h.complete {
-			delete(h.young, string(k))
+			delete(h.young, k)
 			return &absent
 		}
 		v = &absent
 	}
-	h.keep(string(k), v)
+	h.keep(k, v)
 	return v
 }
 

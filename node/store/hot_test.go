@@ -11,33 +11,33 @@ import (
 
 func TestHotValuesKeepTheLastWrite(t *testing.T) {
 	h := newHotValues()
-	k := []byte("key")
-	if h.get(k) != nil {
+	const k = "key"
+	if h.get([]byte(k)) != nil {
 		t.Fatal("an empty set knows a key")
 	}
 	h.put(k, []byte("one"))
 	h.put(k, []byte("two"))
-	if v := h.get(k); v == nil || string(v.data) != "two" {
+	if v := h.get([]byte(k)); v == nil || string(v.data) != "two" {
 		t.Errorf("got %v; want the last value", v)
 	}
 	h.put(k, nil)
-	if v := h.get(k); v == nil || v.data != nil {
+	if v := h.get([]byte(k)); v == nil || v.data != nil {
 		t.Errorf("got %v; want a key known to be absent", v)
 	}
 }
 
 func TestCompleteValuesKnowWhatIsAbsent(t *testing.T) {
 	h := newCompleteValues()
-	k := []byte("key")
-	if v := h.get(k); v == nil || v.data != nil {
+	const k = "key"
+	if v := h.get([]byte(k)); v == nil || v.data != nil {
 		t.Errorf("got %v for a key that was never written", v)
 	}
 	h.put(k, []byte("one"))
-	if v := h.get(k); string(v.data) != "one" {
+	if v := h.get([]byte(k)); string(v.data) != "one" {
 		t.Errorf("got %q", v.data)
 	}
 	h.put(k, nil)
-	if v := h.get(k); v.data != nil {
+	if v := h.get([]byte(k)); v.data != nil {
 		t.Errorf("got %q for a key that was deleted", v.data)
 	}
 }
@@ -114,12 +114,12 @@ func TestHotValuesAreTheState(t *testing.T) {
 func TestHotValuesAreBounded(t *testing.T) {
 	h := newHotValues()
 	wanted := []byte("wanted")
-	h.put(wanted, []byte("old"))
+	h.put(string(wanted), []byte("old"))
 	value := bytes.Repeat([]byte{1}, 1<<20)
 	for i := range uint64(100) {
-		h.put(binary.BigEndian.AppendUint64(nil, i), value)
+		h.put(string(binary.BigEndian.AppendUint64(nil, i)), value)
 		if i == 10 {
-			h.put(wanted, []byte("new"))
+			h.put(string(wanted), []byte("new"))
 		}
 		if v := h.get(wanted); v == nil || (string(v.data) == "new") != (i >= 10) {
 			t.Fatalf("after %d: got %v", i, v)

@@ -13,19 +13,37 @@ type stage struct {
 	batch *pebble.Batch
 	held  []write
 	byKey map[string]int
+
+	// The workspace of the command before, emptied: the next one fills it.
+	writes  []write
+	written map[string]int
 }
 
 func newStage(db *pebble.DB) *stage {
-	return &stage{batch: db.NewIndexedBatch(), byKey: map[string]int{}}
+	return &stage{batch: db.NewIndexedBatch(), byKey: map[string]int{}, written: map[string]int{}}
+}
+
+// maxWorkspace is the number of writes up to which a workspace is used again: emptying a larger one costs more than it saves.
+const maxWorkspace = 512
+
+// keep takes back the workspace of a command that is done.
+func (s *stage) keep(writes []write, written map[string]int) {
+	if len(writes) > maxWorkspace {
+		s.writes, s.written = nil, map[string]int{}
+		return
+	}
+	clear(writes)
+	clear(written)
+	s.writes, s.written = writes[:0], written
 }
 
 // put takes over an accepted write.
 func (s *stage) put(w write) {
-	if i, ok := s.byKey[string(w.key)]; ok {
+	if i, ok := s.byKey[w.name]; ok {
 		s.held[i] = w
 		return
 	}
-	s.byKey[string(w.key)] = len(s.held)
+	s.byKey[w.name] = len(s.held)
 	s.held = append(s.held, w)
 }
 
@@ -75,7 +93,8 @@ func (s *stage) flush() error {
 func (s *stage) commit(pos applied) error {
 	value, err := encodeValue(pos)
 	if err == nil {
-		s.put(write{key: key(kindMeta).str(string(metaApplied)), value: value})
+		k := key(kindMeta).str(string(metaApplied))
+		s.put(write{key: k, name: string(k), value: value})
 		err = s.flush()
 	}
 	if err != nil {

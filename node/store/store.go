@@ -222,7 +222,9 @@ func (s *Store) options() *pebble.Options {
 	o := &pebble.Options{
 		Logger:       pebbleLogger{s.log},
 		MemTableSize: 16 << 20, // Pebble reserves about as much disk for each of several WAL files
-		CacheSize:    32 << 20,
+		// Pebble takes its tables in memory out of the cache: of 32 MiB nothing was left for blocks, and 30,000 outcomes read
+		// 456,000 blocks again (11,000 with 64 MiB).
+		CacheSize: 96 << 20,
 		// Two cores are shared with the encoders; compaction of a mostly small state needs no more.
 		CompactionConcurrencyRange: func() (int, int) { return 1, 2 },
 	}

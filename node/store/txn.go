@@ -37,6 +37,7 @@ type txn struct {
 // when the command is accepted: a command writes some of them several times.
 type write struct {
 	key, value []byte
+	name       string // the key once more: what maps of keys share
 	record     any
 	deleted    bool
 }
@@ -81,7 +82,7 @@ func (t *txn) stored(k []byte) *hotValue {
 		t.fail(err)
 		return &absent
 	}
-	return t.hot.put(k, out)
+	return t.hot.put(string(k), out)
 }
 
 func (t *txn) get(k []byte, v any) bool {
@@ -116,15 +117,18 @@ func (t *txn) decode(k, data []byte, v any) bool {
 
 func (t *txn) has(k []byte) bool { return t.raw(k) != nil }
 
-func (t *txn) set(k []byte, data []byte, deleted bool) { t.write(write{k, data, nil, deleted}) }
+func (t *txn) set(k []byte, data []byte, deleted bool) {
+	t.write(write{key: k, value: data, deleted: deleted})
+}
 
 func (t *txn) write(w write) {
 	if i, ok := t.byKey[string(w.key)]; ok {
-		w.key = t.writes[i].key
+		w.key, w.name = t.writes[i].key, t.writes[i].name
 		t.writes[i] = w
 		return
 	}
-	t.byKey[string(w.key)] = len(t.writes)
+	w.name = string(w.key)
+	t.byKey[w.name] = len(t.writes)
 	t.writes = append(t.writes, w)
 }
 
@@ -272,12 +276,12 @@ func (t *txn) commit(state [32]byte) [32]byte {
 		h.Write(n[:])
 		h.Write(w.key)
 		h.Write(value)
-		t.base.put(write{key: w.key, value: value, deleted: w.deleted})
+		t.base.put(write{key: w.key, name: w.name, value: value, deleted: w.deleted})
 		if w.deleted {
-			t.hot.put(w.key, nil)
+			t.hot.put(w.name, nil)
 			continue
 		}
-		t.hot.remember(t.hot.put(w.key, value), w.record)
+		t.hot.remember(t.hot.put(w.name, value), w.record)
 		t.hot.lower(w.key)
 	}
 	var out [32]byte

@@ -22,8 +22,8 @@ type Profile struct {
 	FaintCover    float64 // share of the query's keywords that a text between Floor and Strict must cover
 	Duplicate     float64 // from it two texts are candidates for being duplicates; vetoes decide
 	Contrast      float64 // from it two texts are related enough to be contrasted
-	KeywordWeight float64 // best fixed weight of the keyword part for memories and notes
-	DialogWeight  float64 // best fixed weight of the keyword part for logs of dialogue
+	KeywordWeight float64 // best fixed weight of the keyword part for memories and notes, beside the native cosine
+	DialogWeight  float64 // the same for logs of dialogue
 	CoverWeight   float64 // weight of the keyword part times the root of the share of the query that a text covers
 
 	KeywordPassesFloor bool    // a hit that covers PassCover of the query's keywords passes below Floor

@@ -6,7 +6,7 @@ import "math"
 type cursor struct {
 	list *list
 	term uint32
-	idf  float64
+	idf  float64 // times the occurrences in the query
 
 	step   float64 // units that an impact of 1 is worth in a block whose reference is not above the present inverse mean length
 	units  uint32  // the same, rounded up

@@ -33,7 +33,7 @@ func reference(docs map[uint32][]Field, query string) []Match {
 	var out []Match
 	for doc, c := range all {
 		var sum float64
-		for _, term := range NewQuery(query).terms {
+		for _, term := range Tokenize(query) { // repeats included
 			n := 0.
 			for _, other := range all {
 				if other.terms[term] > 0 {

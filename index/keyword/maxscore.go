@@ -29,7 +29,7 @@ type searcher struct {
 	seen    [windowDocs / 64]uint64
 }
 
-// searcherLocked prepares a query: the terms that the index has, the rarest first. It is the order in which scores are summed.
+// searcherLocked prepares a query: the terms that the index has, those of the greatest weight first. It is the order in which scores are summed.
 func (x *Index) searcherLocked(q Query) *searcher {
 	e, _ := x.scratch.Get().(*searcher)
 	if e == nil {
@@ -37,9 +37,9 @@ func (x *Index) searcherLocked(q Query) *searcher {
 	}
 	e.inverse = x.inverseLocked()
 	e.terms = e.terms[:0]
-	for _, term := range q.terms {
+	for i, term := range q.terms {
 		if t, ok := x.terms[term]; ok {
-			e.terms = append(e.terms, cursor{list: &x.lists[t], term: t, idf: idf(x.live, x.lists[t].n)})
+			e.terms = append(e.terms, cursor{list: &x.lists[t], term: t, idf: q.counts[i] * idf(x.live, x.lists[t].n)})
 		}
 	}
 	slices.SortStableFunc(e.terms, func(a, b cursor) int {

@@ -11,30 +11,45 @@ type Match struct {
 	Score float64
 }
 
-// Query is a tokenized query: its distinct terms in the order of the text. A term counts once, however often it occurs.
-// It may be used for any index, and concurrently.
-type Query struct{ terms []string }
+// Query is a tokenized query: its distinct terms in the order of the text, with how often each occurs there. A term that occurs
+// twice counts twice: a long question repeats what it is about. It may be used for any index, and concurrently.
+type Query struct {
+	terms  []string
+	counts []float64 // by term
+}
 
 // NewQuery tokenizes text.
 func NewQuery(text string) Query {
-	var q Query
 	tokens := Tokenize(text)
+	if len(tokens) == 0 {
+		return Query{}
+	}
+	q := Query{terms: make([]string, 0, len(tokens)), counts: make([]float64, 0, len(tokens))}
 	if len(tokens) <= fewTerms {
 		for _, t := range tokens {
-			if !slices.Contains(q.terms, t) {
-				q.terms = append(q.terms, t)
-			}
+			q.count(t, slices.Index(q.terms, t))
 		}
 		return q
 	}
-	seen := make(map[string]bool, len(tokens))
+	seen := make(map[string]int, len(tokens))
 	for _, t := range tokens {
-		if !seen[t] {
-			seen[t] = true
-			q.terms = append(q.terms, t)
+		at, ok := seen[t]
+		if !ok {
+			at = -1
+			seen[t] = len(q.terms)
 		}
+		q.count(t, at)
 	}
 	return q
+}
+
+// count adds an occurrence of a term at place at, -1 when it has none yet.
+func (q *Query) count(term string, at int) {
+	if at < 0 {
+		q.terms, q.counts = append(q.terms, term), append(q.counts, 1)
+		return
+	}
+	q.counts[at]++
 }
 
 // fewTerms is how many terms are looked through one by one.
@@ -129,17 +144,17 @@ func (x *Index) Scores(q Query, docs []uint32) []float64 {
 }
 
 // Bound returns what no document's score for q can reach: the sum over all terms, those without documents included, of
-// idf * (k1 + 1). A score divided by it says how much of the query, by weight of its terms, a document answers.
+// count * idf * (k1 + 1). A score divided by it says how much of the query, by weight of its terms, a document answers.
 func (x *Index) Bound(q Query) float64 {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	sum := 0.
-	for _, term := range q.terms {
+	for i, term := range q.terms {
 		n := 0
 		if t, ok := x.terms[term]; ok {
 			n = x.lists[t].n
 		}
-		sum += idf(x.live, n) * (k1 + 1)
+		sum += float64(q.counts[i]*idf(x.live, n)) * (k1 + 1)
 	}
 	return sum
 }

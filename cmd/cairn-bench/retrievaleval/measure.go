@@ -68,18 +68,20 @@ func (s *set) fill(ctx context.Context, e Embedder) (*loaded, error) {
 // arm is a way to search.
 type arm struct {
 	name   string
-	weight float64 // of the keyword part; 0: the weight that search chooses itself
+	weight float64 // of the keyword part beside a cosine; 0: the weight that search chooses itself
 	single string  // "cosine" or "keywords": that part alone
 }
 
-// arms are those of the table of the encoders, and last the one that is used.
+// arms are those of the table of the encoders, and last the one that is used. The table adds keywords to cosines as they are; search adds them on
+// the common scale, so that the weight is brought to it.
 var arms = []arm{
 	{"cosine", 0, "cosine"}, {"w.1", .1, ""}, {"w.2", .2, ""}, {"w.3", .3, ""}, {"w.4", .4, ""}, {"w.8", .8, ""}, {"w1.6", 1.6, ""},
 	{"keywords", 0, "keywords"}, {"fused", 0, ""},
 }
 
 func (a arm) query(text string, v embed.Vector) index.Query {
-	q := index.Query{Text: text, Vector: v, KeywordWeight: a.weight, IgnoreFloor: true}
+	p, _ := embed.ProfileOf(v.Embedder)
+	q := index.Query{Text: text, Vector: v, KeywordWeight: a.weight / (1 - p.Unrelated), IgnoreFloor: true}
 	switch a.single {
 	case "cosine":
 		q.Text = ""

@@ -105,3 +105,18 @@ func TestShort(t *testing.T) {
 		t.Errorf("short by %v, want .02", got)
 	}
 }
+
+func TestArmWeights(t *testing.T) {
+	for _, c := range []struct {
+		embedder string
+		want     float64
+	}{{embed.MiniLM, .2}, {embed.E5, .2 / (1 - .857)}, {"other", .2}} {
+		q := arm{"w.2", .2, ""}.query("text", embed.Vector{Embedder: c.embedder, Values: []float32{1}})
+		if math.Abs(q.KeywordWeight-c.want) > 1e-9 || q.Text != "text" || q.Vector.IsZero() {
+			t.Errorf("%s: %+v, want a weight of %v", c.embedder, q, c.want)
+		}
+	}
+	if q := (arm{"fused", 0, ""}).query("text", embed.Vector{Embedder: embed.E5}); q.KeywordWeight != 0 {
+		t.Errorf("the weight of search itself: %v", q.KeywordWeight)
+	}
+}

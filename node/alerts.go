@@ -54,27 +54,49 @@ func (n *Node) Alerts(_ context.Context, c api.Caller) (api.List[api.Alert], err
 		return out, err
 	}
 	defer v.Close()
-	o, err := gather(v, ns)
+	standing, err := v.Alerts(ns)
 	if err != nil {
 		return out, err
 	}
+	found, err := n.signs(v, ns)
+	listed := map[string]int{}
+	for _, a := range found {
+		if s, ok := standing[a.ID]; ok {
+			a.RaisedAt = api.Time(s.At)
+		}
+		if listed[a.Kind]++; listed[a.Kind] <= alertsPerKind {
+			out.Items = append(out.Items, a)
+		}
+	}
+	return out, err
+}
+
+// signs are all that a look at a namespace finds, each with its id.
+func (n *Node) signs(v *store.View, ns *store.Namespace) ([]api.Alert, error) {
+	o, err := gather(v, ns)
+	if err != nil {
+		return nil, err
+	}
+	var out []api.Alert
 	for _, find := range []func(*opinions) []api.Alert{concentration, rings, contrary, bursts, division} {
-		found := find(o)
-		out.Items = append(out.Items, found[:min(len(found), alertsPerKind)]...)
+		out = append(out, find(o)...)
 	}
 	h, err := n.health(v, ns)
 	if err != nil {
-		return out, err
+		return nil, err
 	}
-	out.Items = append(out.Items, h.alerts()...)
+	out = append(out, h.alerts()...)
 	dead, err := v.Counter(ns, "job/"+store.JobDead)
-	if err == nil && dead > deadJobsLimit {
-		out.Items = append(out.Items, api.Alert{
-			Kind: "dead_jobs", Severity: "warning", Detail: fmt.Sprintf("%d jobs gave up; see /v1/jobs?status=dead", dead),
-			Members: []string{}, Experiences: []string{}, Value: float64(dead), Limit: deadJobsLimit,
-		})
+	if err != nil {
+		return nil, err
 	}
-	return out, err
+	if dead > deadJobsLimit {
+		out = append(out, alert("dead_jobs", float64(dead), deadJobsLimit, nil, nil, "%d jobs gave up; see /v1/jobs?status=dead", dead))
+	}
+	for i := range out {
+		out[i].ID = alertID(&out[i])
+	}
+	return out, nil
 }
 
 func gather(v *store.View, ns *store.Namespace) (*opinions, error) {

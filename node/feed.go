@@ -15,7 +15,10 @@ import (
 	"cairn/node/store"
 )
 
-const feedBatch = 256
+const (
+	feedBatch   = 256
+	alertEvents = "alert." // of nobody's pool, so that only the privileged see them
+)
 
 // position is a place in the feed: log entry and position within it. Delivery goes on strictly after it.
 type position struct {
@@ -265,6 +268,9 @@ func (s *stream) message(v *store.View, ns *store.Namespace, at position, e *sto
 	for k, x := range e.Data {
 		m.Data[k] = number(k, x)
 	}
+	if strings.HasPrefix(e.Type, alertEvents) {
+		renderAlert(m.Data, e.Data)
+	}
 	if e.Experience == (store.ID{}) {
 		return m, s.filter.MinTrust == 0, nil
 	}
@@ -287,6 +293,20 @@ func (s *stream) message(v *store.View, ns *store.Namespace, at position, e *sto
 		m.Data["trust"] = score(exp.Trust.Trust)
 	}
 	return m, s.filter.MinTrust == 0 || exp.Trust != nil && score(exp.Trust.Trust) >= s.filter.MinTrust, nil
+}
+
+// renderAlert gives the lists and numbers of an alert their types; those that a cleared alert lacks stay absent.
+func renderAlert(into map[string]any, data map[string]string) {
+	for _, k := range []string{"members", "experiences"} {
+		if list, ok := data[k]; ok {
+			into[k] = strings.Fields(list)
+		}
+	}
+	for _, k := range []string{"value", "limit"} {
+		if m, err := strconv.ParseInt(data[k], 10, 64); err == nil {
+			into[k] = score(m)
+		}
+	}
 }
 
 // number shows the micro-unit fields of an event's data as scores.

@@ -22,7 +22,7 @@ type metrics struct {
 	applied, indexed, indexRows                     *prometheus.Desc
 	indexRecall, indexVectors, indexBytes           *prometheus.Desc
 	experiences, monitor, bufferAge, queueAge, dead *prometheus.Desc
-	llm, stateFiles, stateDebt, stateBytes          *prometheus.Desc
+	llm, stateFiles, stateDebt, stateBytes, alerts  *prometheus.Desc
 }
 
 func newMetrics(n *Node) *metrics {
@@ -55,6 +55,7 @@ func newMetrics(n *Node) *metrics {
 		bufferAge:    gauge("cairn_buffer_age_seconds", "Age of the oldest experience in the gate's buffer.", "namespace"),
 		queueAge:     gauge("cairn_queue_age_seconds", "For how long the oldest job has been due; 0 when none is."),
 		dead:         gauge("cairn_dead_jobs", "Jobs that gave up.", "namespace"),
+		alerts:       gauge("cairn_alerts", "Alerts that the feed raised and did not clear.", "namespace"),
 		llm:          gauge("cairn_llm_spent_total", "What a namespace asked of language models: calls, tokens, cached, failed, refused.", "namespace", "what"),
 		stateFiles:   gauge("cairn_state_l0_files", "Files in level 0 of the state's database."),
 		stateDebt:    gauge("cairn_state_compaction_debt_bytes", "Bytes the state's database still has to compact."),
@@ -73,7 +74,7 @@ func (m *metrics) Describe(out chan<- *prometheus.Desc) {
 	}
 	for _, d := range []*prometheus.Desc{
 		m.applied, m.indexed, m.indexRows, m.indexRecall, m.indexVectors, m.indexBytes, m.experiences, m.monitor, m.bufferAge,
-		m.queueAge, m.dead, m.llm, m.stateFiles, m.stateDebt, m.stateBytes,
+		m.queueAge, m.dead, m.alerts, m.llm, m.stateFiles, m.stateDebt, m.stateBytes,
 	} {
 		out <- d
 	}
@@ -173,6 +174,7 @@ func (m *metrics) collectNamespace(out chan<- prometheus.Metric, v *store.View, 
 		m.putCounter(put, m.experiences, v, ns, "pools/"+pool, pool)
 	}
 	m.putCounter(put, m.dead, v, ns, "job/"+store.JobDead)
+	m.putCounter(put, m.alerts, v, ns, "alerts")
 	spent := func(d *prometheus.Desc, value float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, value, labels...)
 	}

@@ -39,6 +39,8 @@ const (
 	recallLimit     = .95 // of the true neighbours that the index finds
 
 	alertItems = 20 // experiences that one alert names
+
+	kindIndexRecall = "index_recall" // of the index of one node, the only sign that is not the state's
 )
 
 // health is what the monitors of a namespace look at.
@@ -315,7 +317,7 @@ func (h *health) search() []api.Alert {
 			if owner != "" {
 				pool, members = "the pool of "+owner, []string{owner}
 			}
-			out = append(out, alert("index_recall", recall, recallLimit, members, nil,
+			out = append(out, alert(kindIndexRecall, recall, recallLimit, members, nil,
 				"the index of %s finds %.0f %% of the true neighbours on this node", pool, 100*recall))
 		}
 	}

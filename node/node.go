@@ -47,6 +47,10 @@ type Config struct {
 	RetryAfter time.Duration
 	// TickEvery is the time between ticks of the leader. Default one minute.
 	TickEvery time.Duration
+	// AlertEvery is the time between two looks of the leader for alerts to raise and clear on the feed. Default 5 minutes.
+	AlertEvery time.Duration
+	// AlertStands is how long an alert stands at least, so that a value about its limit does not fill the feed. Default one hour.
+	AlertStands time.Duration
 	// EmbedDeadline bounds an embedding on a write or recall. Default 2 s.
 	EmbedDeadline time.Duration
 	// Encoder turns text into vectors; nil makes one of this node's own. Nodes of one process may share one.
@@ -81,6 +85,12 @@ func (c *Config) ensureDefaults() {
 	}
 	if c.TickEvery == 0 {
 		c.TickEvery = time.Minute
+	}
+	if c.AlertEvery == 0 {
+		c.AlertEvery = 5 * time.Minute
+	}
+	if c.AlertStands == 0 {
+		c.AlertStands = time.Hour
 	}
 	if c.EmbedDeadline == 0 {
 		c.EmbedDeadline = 2 * time.Second
@@ -195,6 +205,7 @@ func (n *Node) start(ctx context.Context) error {
 	n.run(func() { n.books(loops) })
 	n.run(func() { n.forgetErased(loops) })
 	n.run(func() { n.tick(loops) })
+	n.run(func() { n.watch(loops) })
 	at, _ := n.store.Applied()
 	return n.index.wait(ctx, at)
 }

@@ -30,6 +30,8 @@ type site struct {
 	encoder Encoder
 	// screener is another than the rules.
 	screener screen.Screener
+	// config changes what a node starts with.
+	config func(*Config)
 }
 
 func newSite(t *testing.T) *site {
@@ -50,10 +52,14 @@ func (s *site) start() {
 		}
 		encoder = shared
 	}
-	n, err := Open(context.Background(), Config{
+	cfg := Config{
 		Dir: s.dir, PeerAddr: "127.0.0.1:0", PeerInsecure: true, Encoder: encoder, EmbedDeadline: time.Minute, Screener: s.screener,
 		Logger: slog.New(slog.DiscardHandler),
-	})
+	}
+	if s.config != nil {
+		s.config(&cfg)
+	}
+	n, err := Open(context.Background(), cfg)
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -171,7 +171,8 @@ func feedOperation() huma.Operation {
 		Method: http.MethodGet, Path: feedPath, OperationID: "feed", Summary: "Live, resumable events", Tags: []string{tagSystem},
 		Description: "As a websocket with subprotocol " + feedProtocol + ": the client says hello within 10 s, with its key (unless it came in a header), " +
 			"the cursor to resume after and filters; the server answers welcome and then event and gap messages. Close codes 4000-4499 and 1001 " +
-			"mean come back with the cursor, 4500-4999 do not. With Accept: text/event-stream the same messages come as server-sent events.",
+			"mean come back with the cursor, 4500-4999 do not. With Accept: text/event-stream the same messages come as server-sent events. " +
+			"alert.raised and alert.cleared go to admins, curators and auditors; their data names the alert as GET /v1/alerts does.",
 		Security: []map[string][]string{{"key": {}}},
 		Parameters: []*huma.Param{
 			query("cursor", "Server-sent events: resume after this place; Last-Event-ID wins"),

@@ -90,6 +90,9 @@ func printAlerts(w io.Writer, alerts []api.Alert) {
 	}
 	for _, al := range alerts {
 		fmt.Fprintf(w, "%s  %s  %s (%.2f, limit %.2f)\n", al.Severity, strings.ReplaceAll(al.Kind, "_", " "), al.Detail, al.Value, al.Limit)
+		if al.RaisedAt != "" {
+			fmt.Fprintf(w, "   since %s\n", al.RaisedAt)
+		}
 		if len(al.Experiences) > 0 {
 			fmt.Fprintf(w, "   see %s\n", strings.Join(al.Experiences, " "))
 		}

@@ -81,7 +81,11 @@ func (a *app) printMessage(m api.FeedMessage) error {
 	var err error
 	switch m.Type {
 	case "event":
-		_, err = fmt.Fprintf(a.stdout, "%s  %-24s %-26s %s  %s\n", m.Time, m.Event, m.Experience, m.Agent, m.Cursor)
+		about := m.Experience
+		if alert, ok := m.Data["alert"].(string); ok {
+			about = alert
+		}
+		_, err = fmt.Fprintf(a.stdout, "%s  %-24s %-26s %s  %s\n", m.Time, m.Event, about, m.Agent, m.Cursor)
 	case "gap":
 		_, err = fmt.Fprintf(a.stdout, "gap: events from %s to %s are no longer kept; read %s\n", m.From, m.To, m.Snapshot)
 	default:

@@ -50,6 +50,7 @@ type PreviewItem struct {
 
 // Alert is a sign of collusion or ill health, computed from the present state. Nothing is acted on by itself.
 type Alert struct {
+	ID          string   `json:"id" doc:"The same for the same sign about the same thing, also on the feed"`
 	Kind        string   `json:"kind"`
 	Severity    string   `json:"severity" enum:"info,warning,critical"`
 	Detail      string   `json:"detail"`
@@ -57,6 +58,7 @@ type Alert struct {
 	Experiences []string `json:"experiences" doc:"What to look at"`
 	Value       float64  `json:"value"`
 	Limit       float64  `json:"limit"`
+	RaisedAt    string   `json:"raised_at,omitempty" doc:"When the feed said alert.raised; absent until then"`
 }
 
 // Sample is one item of an audit sample with its verdict, once given.

@@ -71,6 +71,7 @@ var handlers = map[Kind]handler{
 	KindTick:              handle(applyTick),
 	KindRenewJobs:         handle(applyRenewJobs),
 	KindSpend:             handle(applySpend),
+	KindAlerts:            handle(applyAlerts),
 	KindUndoMerge:         handle(applyUndoMerge),
 	KindCompacted:         handle(applyCompacted),
 }

@@ -65,7 +65,7 @@ func (c *checker) site() {
 func (c *checker) namespace(ns *Namespace) {
 	c.holds(key(kindNamespaceNumber).u32(ns.Number), ns.ID)
 	// Numbers that are always compared, also when nothing is left to count.
-	for _, name := range []string{"agents", "trajectories", "attempts", "meta", "citations", "outcomes", "outcomes/reward", "feed", "reflections"} {
+	for _, name := range []string{"agents", "trajectories", "attempts", "meta", "citations", "outcomes", "outcomes/reward", "feed", "reflections", "alerts"} {
 		c.count(ns, name, 0)
 	}
 	c.agents(ns)
@@ -77,6 +77,7 @@ func (c *checker) namespace(ns *Namespace) {
 	c.evidence(ns)
 	c.tallies(ns)
 	c.feed(ns)
+	c.alerts(ns)
 	c.keys(ns)
 }
 
@@ -361,6 +362,12 @@ func (c *checker) feed(ns *Namespace) {
 	if first != 0 && oldest > first+1 {
 		c.bad("the feed says it is complete from %d but still holds %d", oldest, first)
 	}
+}
+
+func (c *checker) alerts(ns *Namespace) {
+	standing, err := c.v.Alerts(ns)
+	c.note(err)
+	c.count(ns, "alerts", int64(len(standing)))
 }
 
 func (c *checker) keys(ns *Namespace) {

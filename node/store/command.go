@@ -59,6 +59,7 @@ const (
 	KindTick      Kind = 53
 	KindRenewJobs Kind = 54
 	KindSpend     Kind = 55
+	KindAlerts    Kind = 56
 
 	KindUndoMerge Kind = 60
 	KindCompacted Kind = 61

@@ -91,6 +91,7 @@ const (
 	kindFeed     keyKind = 0x70 // ns, index, sub -> Event
 	kindFeedTime keyKind = 0x71 // time, ns, index
 	kindChange   keyKind = 0x72 // index, sub -> Change
+	kindAlert    keyKind = 0x73 // ns, name -> StandingAlert
 )
 
 type keyBuf []byte

@@ -214,7 +214,9 @@ func (w *walk) eraseSome() {
 
 func (w *walk) admin() {
 	yes := w.rng.IntN(2) == 0
-	switch w.rng.IntN(5) {
+	switch w.rng.IntN(6) {
+	case 5:
+		w.alertSome()
 	case 4:
 		w.send(KindSettings, Settings{Approval: []string{"", "manual"}[w.rng.IntN(2)]})
 	case 0:
@@ -228,6 +230,21 @@ func (w *walk) admin() {
 			w.send(KindRemoveAgent, AgentID{w.agent()})
 		}
 	}
+}
+
+// alertSome raises and clears a few alerts, now and then from a state that is long gone.
+func (w *walk) alertSome() {
+	at, _ := w.s.Applied()
+	b := Alerts{Seen: at - min(at, w.rng.Uint64N(60))}
+	for range 1 + w.rng.IntN(3) {
+		name := fmt.Sprintf("burst/%d", w.rng.IntN(6))
+		if w.rng.IntN(2) == 0 {
+			b.Clear = append(b.Clear, name)
+			continue
+		}
+		b.Raise = append(b.Raise, RaisedAlert{Name: name, Kind: "burst", Severity: "warning", Value: w.rng.Int64N(1000), Experiences: []ID{w.some().ID}})
+	}
+	w.send(KindAlerts, b)
 }
 
 // workSome leases jobs and ends them in one of the ways in which jobs end.

@@ -101,7 +101,7 @@ function row(m) {
   const [name, kind] = eventName(m.event);
   const data = m.data ?? {};
   const by = [m.agent, data.task_type && words(data.task_type), typeof data.trust === 'number' && 'trust ' + score(data.trust)].filter(Boolean);
-  const what = data.scenario || data.reason || (m.experience ? 'experience ' + m.experience : '');
+  const what = data.scenario || data.reason || words(data.alert) || (m.experience ? 'experience ' + m.experience : '');
   return h('li', { class: 'new', title: `cursor ${m.cursor}` },
     h('div', { class: 'head' }, h('span', { class: 'chip ' + kind }, name), h('time', { datetime: m.time, title: exact(m.time) }, clock(m.time))),
     what && (m.experience ? h('a', { class: 'what', href: '#/e/' + m.experience }, short(String(what), 160)) : h('p', { class: 'what' }, short(String(what), 160))),

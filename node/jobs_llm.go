@@ -82,7 +82,7 @@ func llmSteps(a acquire.Attempt) []llm.Step {
 // drafts are the group's lessons: those that a model proposes where one is set, and by rule those of the lenses that it
 // left empty. The gate is asked first, so that no question is spent on a group from which nothing would be kept.
 func (d *distillation) drafts(ctx context.Context) ([]acquire.Draft, []acquire.Discard, error) {
-	byRule, discards := acquire.Distil(d.group)
+	byRule, discards := d.byRule(ctx)
 	byRule, err := d.withRetries(byRule)
 	if err != nil || !d.worthAsking() {
 		return byRule, discards, err

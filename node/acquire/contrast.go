@@ -26,11 +26,16 @@ type contrasted struct {
 	place   int    // where the best success or the first failure has it, for ties
 }
 
-// contrast finds what the successes did and the failures did not, and the other way round, by smoothed log-odds.
+// contrast holds whole attempts against each other, then what they did for the same end.
 func (s *scene) contrast() []source {
 	if s.best == nil || len(s.failures) == 0 {
 		return nil
 	}
+	return append(s.difference(), s.segmentContrast()...)
+}
+
+// difference finds what the successes did and the failures did not, and the other way round, by smoothed log-odds.
+func (s *scene) difference() []source {
 	positive, negative := s.differences()
 	if schema, ok := s.schema(); ok {
 		positive = append([]contrasted{schema}, withoutNames(positive)...)

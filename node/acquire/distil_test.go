@@ -3,6 +3,7 @@ package acquire
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -10,7 +11,8 @@ import (
 	"github.com/cockroachdb/datadriven"
 )
 
-// TestDistil runs the files of testdata/distil. The lines of a group are
+// TestDistil runs the files of testdata/distil. With alike=words segments are compared by the words they share. The lines of
+// a group are
 //
 //	task TEXT
 //	attempt REWARD
@@ -21,6 +23,10 @@ func TestDistil(t *testing.T) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			g := parseGroup(t, d.Input)
 			d.MaybeScanArgs(t, "type", &g.TaskType)
+			var alike string
+			if d.MaybeScanArgs(t, "alike", &alike); alike == "words" {
+				g.Alike = sharedWords
+			}
 			drafts, discards := Distil(g)
 			return showDrafts(drafts, discards, g)
 		})
@@ -78,4 +84,19 @@ func showDrafts(drafts []Draft, discards []Discard, g Group) string {
 		fmt.Fprintf(&b, "discard %s: %s\n", d.Reason, d.Detail)
 	}
 	return b.String()
+}
+
+// sharedWords stands in for an encoder: the share of words that two texts have in common.
+func sharedWords(a, b string) float64 {
+	x, y := tokens(a), tokens(b)
+	slices.Sort(x)
+	slices.Sort(y)
+	x, y = slices.Compact(x), slices.Compact(y)
+	both := 0
+	for _, w := range x {
+		if slices.Contains(y, w) {
+			both++
+		}
+	}
+	return float64(both) / max(1, float64(len(x)+len(y)-both))
 }

@@ -49,6 +49,11 @@ type Group struct {
 	Task        string
 	Environment map[string]string
 	Attempts    []Attempt
+
+	// Alike tells how alike what two texts mean is: a cosine on the common scale of the encoders, in [-1,1]. It has to be a
+	// function of its arguments alone, for the same group has to give the same drafts. It may be nil: segments of attempts
+	// are then not compared.
+	Alike func(a, b string) float64 `json:"-"`
 }
 
 // Draft is an experience before it is judged, gated and stored.

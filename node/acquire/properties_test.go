@@ -41,6 +41,9 @@ func drawGroup(t *rapid.T) Group {
 	names := []string{"from", "user", "date", "command", "fare"}
 	observations := []string{"ok", "error: 401 not signed in", "429 too many requests", "booked AMS", "不存在", ""}
 	g := Group{TaskType: "t", Task: "Book from AMS for ana on 2027-03-04, seat 7"}
+	if rapid.Bool().Draw(t, "alike") {
+		g.Alike = sharedWords
+	}
 	for n := range rapid.IntRange(0, 5).Draw(t, "attempts") {
 		a := Attempt{Number: n, HasReward: rapid.Bool().Draw(t, "rewarded"), Success: rapid.Bool().Draw(t, "success")}
 		for range rapid.IntRange(0, 5).Draw(t, "steps") {
@@ -72,6 +75,7 @@ func TestDistilIsDeterministic(t *testing.T) {
 		if err := json.Unmarshal(before, &copied); err != nil {
 			t.Fatal(err)
 		}
+		copied.Alike = g.Alike
 		copied.Attempts = rapid.Permutation(copied.Attempts).Draw(t, "order")
 		again, discardsAgain := Distil(copied)
 		if !reflect.DeepEqual(drafts, again) || !reflect.DeepEqual(discards, discardsAgain) {
@@ -131,6 +135,7 @@ func FuzzDistil(f *testing.F) {
 		if json.Unmarshal(data, &g) != nil {
 			return
 		}
+		g.Alike = sharedWords
 		drafts, discards := Distil(g)
 		if len(g.Attempts) > 0 {
 			checkDrafts(t, g, drafts, discards)

@@ -8,7 +8,7 @@ import (
 
 // largest is a group at the limits of the wire: 16 attempts of 256 steps with long observations.
 func largest() Group {
-	g := Group{Task: "Sort file F1001 of user ana"}
+	g := Group{Task: "Sort file F1001 of user ana", Alike: sharedWords}
 	long := strings.Repeat("line of a log file 2027-03-04 with words and numbers 12345\n", 270)
 	for n := range 16 {
 		a := Attempt{Number: n, HasReward: true, Success: n%2 == 0}

@@ -18,6 +18,7 @@ type scene struct {
 	failures   []trail
 	best       *trail // the success with the best plan; nil when nothing succeeded
 	weighed    []contrasted
+	memo       memo
 }
 
 // newScene renders all attempts with a reward. Values are bound in the order best plan, other successes, failures, so that

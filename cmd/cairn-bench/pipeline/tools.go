@@ -24,7 +24,9 @@ func (r *runner) unknownTools() error {
 		for _, g := range r.few(groups, 2*perDomain) {
 			total++
 			known := namesOf(g)
-			list, _ := acquire.Distil(distillable(g, g.rows))
+			group := distillable(g, g.rows)
+			group.Alike = func(string, string) float64 { return 1 } // every pair of segments is looked at
+			list, _ := acquire.Distil(group)
 			drafts += len(list)
 			for _, d := range list {
 				unknown += unknownIn(d, known)

@@ -109,6 +109,7 @@ type Node struct {
 	log       *slog.Logger
 	store     *store.Store
 	group     *consensus.Group
+	proposer  proposer
 	encoder   Encoder
 	embedded  *embed.Encoder // reads what the state holds of the embedded encoders, when encoder is another
 	predictor *gate.Predictor
@@ -169,6 +170,7 @@ func (n *Node) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	n.proposer = n.group
 	n.streams.client = n.group.NodeID()
 	if err := n.openModels(); err != nil {
 		return err

@@ -53,6 +53,12 @@ func (s *streams) give(st *sequence) {
 	s.free = append(s.free, st)
 }
 
+// proposer commits commands; *consensus.Group is one.
+type proposer interface {
+	Propose(ctx context.Context, data []byte) (consensus.Result, error)
+	ProposeFreeing(ctx context.Context, data []byte) (consensus.Result, error)
+}
+
 // propose commits a command and returns what applying it gave. A refusal of the state machine is an *api.Error.
 func (n *Node) propose(ctx context.Context, c api.Caller, w api.Write, kind store.Kind, ns string, body any) (store.Result, error) {
 	cmd, err := store.NewCommand(kind, ns, body)
@@ -69,9 +75,9 @@ func (n *Node) propose(ctx context.Context, c api.Caller, w api.Write, kind stor
 	if err != nil {
 		return store.Result{}, err
 	}
-	send := n.group.Propose
+	send := n.proposer.Propose
 	if kind == store.KindErase || kind == store.KindPurge || kind == store.KindTick {
-		send = n.group.ProposeFreeing
+		send = n.proposer.ProposeFreeing
 	}
 	res, err := send(ctx, data)
 	if err != nil {

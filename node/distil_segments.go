@@ -2,24 +2,53 @@ package node
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"cairn/index"
 	"cairn/index/embed"
 	"cairn/node/acquire"
+	"cairn/node/llm"
 )
 
 // byRule are the drafts of the lenses. Where a segment cannot be embedded in time, attempts are compared as wholes only, as
 // if none had been: what a group gives must not hang on how many of its segments were.
 func (d *distillation) byRule(ctx context.Context) ([]acquire.Draft, []acquire.Discard) {
-	segments := likeness{embed: func(text string) (embed.Vector, error) { return d.n.embed(ctx, text) }}
-	group := d.group
-	group.Alike = segments.alike
+	group, segments := d.comparable(ctx)
 	drafts, discards := acquire.Distil(group)
 	if segments.err != nil {
 		return acquire.Distil(d.group)
 	}
 	return drafts, discards
+}
+
+// pairs are the segments that a model is to compare; none where one cannot be embedded in time.
+func (d *distillation) pairs(ctx context.Context) []llm.Pair {
+	group, segments := d.comparable(ctx)
+	found := acquire.Pairs(group)
+	if segments.err != nil {
+		return nil
+	}
+	var out []llm.Pair
+	for _, p := range found {
+		out = append(out, llm.Pair{Success: segmentOf(group, p.Success), Failure: segmentOf(group, p.Failure)})
+	}
+	return out
+}
+
+func segmentOf(g acquire.Group, s acquire.Segment) llm.Segment {
+	i := slices.IndexFunc(g.Attempts, func(a acquire.Attempt) bool { return a.Number == s.Attempt })
+	a := g.Attempts[i]
+	a.Steps = a.Steps[s.From : s.To+1]
+	return llm.Segment{Attempt: s.Attempt, Steps: llmSteps(a)}
+}
+
+// comparable is the group with an encoder for its segments.
+func (d *distillation) comparable(ctx context.Context) (acquire.Group, *likeness) {
+	segments := &likeness{embed: func(text string) (embed.Vector, error) { return d.n.embed(ctx, text) }}
+	group := d.group
+	group.Alike = segments.alike
+	return group, segments
 }
 
 // likeness tells how alike texts are by their vectors. A text is embedded once; after an error nothing is alike.

@@ -9,6 +9,7 @@ import (
 
 	"cairn/index/embed"
 	"cairn/node/api"
+	"cairn/node/llm"
 )
 
 // moving are three attempts at one task, of which two failed at different ends of it.
@@ -53,6 +54,21 @@ func TestSegmentsAreCompared(t *testing.T) {
 	s.record(ann, moving())
 	if again := len(s.own(ann)); again != all {
 		t.Errorf("%d experiences after the same was recorded again, %d before", again, all)
+	}
+}
+
+// TestModelIsShownPairs: the model gets the segments to compare, and what it says of them takes the place of the rules.
+func TestModelIsShownPairs(t *testing.T) {
+	o := newOracle(t, map[string]string{"experiences": `{"experiences":[{"lens":"contrast","scenario":"telling somebody about a moved meeting","content":"Use send_message where the contact prefers chat, not post_letter.","keywords":["meeting","chat","contact"],"tools":["post_letter","send_message"],"attempts":[0,2],"confidence":0.9}]}`})
+	s := newModelSite(t, o, nil, llm.RoleDistil)
+	ann := s.agent("ann-1", "ann")
+	s.record(ann, moving())
+	if got := s.segmentLessons(ann); len(got) != 0 {
+		t.Errorf("the rules spoke too: %+v", got)
+	}
+	asked := strings.Join(o.prompts, "\n")
+	if !strings.Contains(asked, "Pairs of segments:\n") || !strings.Contains(asked, `; failure, attempt 2: {"tool":"find_contact"`) {
+		t.Errorf("asked %s", asked)
 	}
 }
 

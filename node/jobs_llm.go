@@ -88,7 +88,7 @@ func (d *distillation) drafts(ctx context.Context) ([]acquire.Draft, []acquire.D
 		return byRule, discards, err
 	}
 	got, ok, err := askForJob(&d.n.models, llm.RoleDistil, func() (llm.Distilled, error) {
-		return d.n.models.client.Distil(ctx, d.payer(), d.question())
+		return d.n.models.client.Distil(ctx, d.payer(), d.question(ctx))
 	})
 	if err != nil || !ok {
 		return byRule, discards, err
@@ -129,13 +129,14 @@ func (d *distillation) worthAsking() bool {
 	return rewarded > 0 && (kept || success && failure)
 }
 
-func (d *distillation) question() llm.DistilInput {
+func (d *distillation) question(ctx context.Context) llm.DistilInput {
 	in := llm.DistilInput{TaskType: d.traj.TaskType, Task: d.traj.Task}
 	for _, a := range d.group.Attempts {
 		if a.HasReward {
 			in.Attempts = append(in.Attempts, llm.Attempt{Number: a.Number, Steps: llmSteps(a), Score: a.Score, Success: a.Success})
 		}
 	}
+	in.Pairs = d.pairs(ctx)
 	return in
 }
 

@@ -151,7 +151,7 @@ func TestModelDistilsJudgesAndRewards(t *testing.T) {
 	if len(got.Gate) != 1 || got.Gate[0].Actual == nil || *got.Gate[0].Actual != 1 {
 		t.Errorf("gate %+v, want the judged reward", got.Gate)
 	}
-	at := slices.IndexFunc(got.Experiences, func(e api.Experience) bool { return e.Lineage.Generator == "llm/scripted/distil.en@2" })
+	at := slices.IndexFunc(got.Experiences, func(e api.Experience) bool { return e.Lineage.Generator == "llm/scripted/distil.en@"+llm.PromptVersion })
 	if at < 0 {
 		t.Fatalf("no lesson of the model among %+v, discarded %+v", got.Experiences, got.Discarded)
 	}

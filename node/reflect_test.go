@@ -300,7 +300,7 @@ func TestModelMakesTheHypothesis(t *testing.T) {
 	s.record(c, booking(similarTask, true))
 	receipt := s.recall(c, task).Receipt
 	advice, err := s.reflect(c, receipt, failedBooking(task, "error: not logged in"))
-	if err != nil || advice.Generator != "llm/scripted/reflect.en@2" || !strings.HasPrefix(advice.Hypothesis, "Call `login`") {
+	if err != nil || advice.Generator != "llm/scripted/reflect.en@"+llm.PromptVersion || !strings.HasPrefix(advice.Hypothesis, "Call `login`") {
 		t.Fatalf("advice %+v, %v", advice, err)
 	}
 	o.set("hypothesis", "503")

@@ -27,7 +27,17 @@ type DistilInput struct {
 	TaskType string
 	Task     string
 	Attempts []Attempt // with a reward, in order of number
+	Pairs    []Pair    // shown when the lens of contrast is wanted
 	Lenses   []string  // wanted; empty means all
+}
+
+// Pair is a segment of a success beside one of a failure that was after the same end.
+type Pair struct{ Success, Failure Segment }
+
+// Segment is a run of steps of an attempt.
+type Segment struct {
+	Attempt int // its number
+	Steps   []Step
 }
 
 // Lesson is a valid proposal: its lens was wanted, its attempts exist, and every tool it lists or names occurs in them.
@@ -92,14 +102,37 @@ func (in DistilInput) data(maxChars int) any {
 	for i, a := range in.Attempts {
 		steps[i] = a.Steps
 	}
-	steps = fitSteps(steps, maxChars*3/4)
+	pairs := in.shownPairs(maxChars / 8)
+	share := maxChars * 3 / 4
+	if len(pairs) > 0 {
+		share = maxChars * 5 / 8
+	}
+	steps = fitSteps(steps, share)
 	shown := make([]shownAttempt, len(in.Attempts))
 	for i, a := range in.Attempts {
 		shown[i] = shownAttempt{a.Number, a.Success, a.Score, steps[i]}
 	}
 	return map[string]any{
 		"Lenses": in.Lenses, "TaskType": in.TaskType, "Task": limitText(in.Task, maxChars), "Attempts": shown, "MaxPerLens": MaxPerLens,
+		"Pairs": pairs,
 	}
+}
+
+// shownPairs are the pairs cut to about maxChars characters.
+func (in DistilInput) shownPairs(maxChars int) []Pair {
+	if !slices.Contains(in.Lenses, "contrast") {
+		return nil
+	}
+	steps := make([][]Step, 0, 2*len(in.Pairs))
+	for _, p := range in.Pairs {
+		steps = append(steps, p.Success.Steps, p.Failure.Steps)
+	}
+	steps = fitSteps(steps, maxChars)
+	out := slices.Clone(in.Pairs)
+	for i := range out {
+		out[i].Success.Steps, out[i].Failure.Steps = steps[2*i], steps[2*i+1]
+	}
+	return out
 }
 
 func (in DistilInput) read(answer string) (Distilled, error) {

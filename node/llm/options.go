@@ -4,9 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
-	"strconv"
-	"strings"
 	"time"
 )
 
@@ -76,67 +73,6 @@ func DefaultOptions() Options {
 		Models: map[Role]Model{}, Namespace: Limit{200_000, 5_000_000}, Agent: Limit{60_000, 1_000_000},
 		Parallel: 2, CacheSize: 2000, CacheTTL: 24 * time.Hour,
 	}
-}
-
-// FromEnv reads options from the environment over the defaults:
-//
-//	CAIRN_LLM_URL                 endpoint up to /v1
-//	CAIRN_LLM_KEY                 key, or CAIRN_LLM_KEY_FILE: a file that holds it
-//	CAIRN_LLM_MODEL               model for every role
-//	CAIRN_LLM_MODEL_<ROLE>        model for one role (DISTIL, JUDGE, RERANK, REWRITE, REWARD); "off" turns it off
-//	CAIRN_LLM_URL_<ROLE>, CAIRN_LLM_KEY_<ROLE>, CAIRN_LLM_KEY_FILE_<ROLE>
-//	CAIRN_LLM_TOKENS_PER_MINUTE, CAIRN_LLM_TOKENS_PER_DAY              for a namespace; -1 no bound, 0 nothing
-//	CAIRN_LLM_AGENT_TOKENS_PER_MINUTE, CAIRN_LLM_AGENT_TOKENS_PER_DAY  for an agent
-//
-// getenv is os.Getenv or what stands for it. Every problem is reported at once.
-func FromEnv(getenv func(string) string) (Options, error) {
-	o := DefaultOptions()
-	var problems []error
-	o.BaseURL = getenv("CAIRN_LLM_URL")
-	o.Key = secret(getenv, "", &problems)
-	for _, role := range Roles {
-		suffix := "_" + strings.ToUpper(string(role))
-		m := Model{BaseURL: getenv("CAIRN_LLM_URL" + suffix), Name: getenv("CAIRN_LLM_MODEL" + suffix)}
-		m.Key = secret(getenv, suffix, &problems)
-		if m.Name == "" {
-			m.Name = getenv("CAIRN_LLM_MODEL")
-		}
-		if m.Name != "" && m.Name != "off" {
-			o.Models[role] = m
-		}
-	}
-	for _, n := range []struct {
-		name string
-		into *int64
-	}{
-		{"CAIRN_LLM_TOKENS_PER_MINUTE", &o.Namespace.PerMinute}, {"CAIRN_LLM_TOKENS_PER_DAY", &o.Namespace.PerDay},
-		{"CAIRN_LLM_AGENT_TOKENS_PER_MINUTE", &o.Agent.PerMinute}, {"CAIRN_LLM_AGENT_TOKENS_PER_DAY", &o.Agent.PerDay},
-	} {
-		text := getenv(n.name)
-		if text == "" {
-			continue
-		}
-		value, err := strconv.ParseInt(text, 10, 64)
-		if err != nil {
-			problems = append(problems, fmt.Errorf("%s: want a whole number", n.name))
-			continue
-		}
-		*n.into = value
-	}
-	o.EnsureDefaults()
-	return o, errors.Join(append(problems, o.Validate())...)
-}
-
-func secret(getenv func(string) string, suffix string, problems *[]error) string {
-	if path := getenv("CAIRN_LLM_KEY_FILE" + suffix); path != "" {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			*problems = append(*problems, fmt.Errorf("CAIRN_LLM_KEY_FILE%s: %w", suffix, err))
-			return ""
-		}
-		return strings.TrimSpace(string(data))
-	}
-	return getenv("CAIRN_LLM_KEY" + suffix)
 }
 
 // EnsureDefaults fills what is zero. Budgets are left alone: zero allows nothing.

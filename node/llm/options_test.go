@@ -50,13 +50,13 @@ func TestEveryProblemIsTold(t *testing.T) {
 
 // TestPromptVersion fails when a prompt changes and the version does not: lineage would name the wrong prompt.
 func TestPromptVersion(t *testing.T) {
-	entries, err := promptFiles.ReadDir("prompts/v2")
+	entries, err := promptFiles.ReadDir("prompts/v3")
 	if err != nil {
 		t.Fatal(err)
 	}
 	h := sha256.New()
 	for _, e := range entries {
-		text, err := promptFiles.ReadFile("prompts/v2/" + e.Name())
+		text, err := promptFiles.ReadFile("prompts/v3/" + e.Name())
 		if err != nil {
 			t.Fatal(err)
 		}

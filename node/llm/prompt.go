@@ -11,7 +11,7 @@ import (
 )
 
 // PromptVersion names the set of prompts in use. It goes up with every change to a prompt.
-const PromptVersion = "2"
+const PromptVersion = "3"
 
 // The languages that prompts exist in.
 const (
@@ -19,19 +19,19 @@ const (
 	Chinese = "zh"
 )
 
-//go:embed prompts/v2/*.tmpl
+//go:embed prompts/v3/*.tmpl
 var promptFiles embed.FS
 
 // prompts are the templates <role>.<language>, each with the parts "system" and "user", and repair.<language>.
 var prompts = func() map[string]*template.Template {
-	entries, err := promptFiles.ReadDir("prompts/v2")
+	entries, err := promptFiles.ReadDir("prompts/v3")
 	if err != nil {
 		panic(err) // embedded
 	}
 	out := make(map[string]*template.Template, len(entries))
 	for _, e := range entries {
 		name := strings.TrimSuffix(e.Name(), ".tmpl")
-		text, err := promptFiles.ReadFile("prompts/v2/" + e.Name())
+		text, err := promptFiles.ReadFile("prompts/v3/" + e.Name())
 		if err != nil {
 			panic(err)
 		}

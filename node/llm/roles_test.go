@@ -55,6 +55,32 @@ func TestDistil(t *testing.T) {
 	}
 }
 
+// TestPairsAreShown: pairs of segments stand in the prompt in both languages, where contrast is wanted.
+func TestPairsAreShown(t *testing.T) {
+	in := flights()
+	in.Pairs = []Pair{{Segment{0, in.Attempts[0].Steps[:1]}, Segment{3, in.Attempts[1].Steps}}}
+	for _, tc := range []struct {
+		task, lens, head, success, failure string
+	}{
+		{in.Task, "contrast", "Pairs of segments:", "- success, attempt 0: {\"tool\":\"login\"", "; failure, attempt 3: {\"tool\":\"book\""},
+		{"预订航班", "contrast", "成对的片段：", "- 成功，尝试 0： {\"tool\":\"login\"", "；失败，尝试 3： {\"tool\":\"book\""},
+		{in.Task, "failure", "", "", ""},
+	} {
+		h := newHarness(t, nil, says(`{"experiences":[]}`))
+		in.Task, in.Lenses = tc.task, []string{tc.lens}
+		if _, err := h.Distil(context.Background(), ann, in); err != nil {
+			t.Fatal(err)
+		}
+		asked := h.script.requests()[0].Messages[1].Content
+		if !has(asked, tc.head, tc.success, tc.failure) {
+			t.Errorf("%s %s: asked %s", tc.task, tc.lens, asked)
+		}
+		if tc.head == "" && has(asked, "Pairs of segments") {
+			t.Errorf("pairs are shown though no contrast is wanted: %s", asked)
+		}
+	}
+}
+
 func TestDistilNothing(t *testing.T) {
 	h := newHarness(t, nil, says(`{"experiences":[]}`))
 	if got, err := h.Distil(context.Background(), ann, flights()); err != nil || len(got.Lessons)+len(got.Rejected) != 0 {
@@ -117,6 +143,10 @@ func TestLargeGroupFitsThePrompt(t *testing.T) {
 			a.Steps = append(a.Steps, Step{Tool: "tool", Args: map[string]any{"x": strings.Repeat("v", 3000), "list": []any{1, 2}}, Observation: strings.Repeat("o", 16<<10)})
 		}
 		in.Attempts = append(in.Attempts, a)
+	}
+	in.Lenses = Lenses
+	for i := range 3 {
+		in.Pairs = append(in.Pairs, Pair{Segment{i, in.Attempts[i].Steps[:8]}, Segment{i + 3, in.Attempts[i].Steps[8:16]}})
 	}
 	system, user, err := render(RoleDistil, English, in.data(24_000))
 	if n := len([]rune(system + user)); err != nil || n > 30_000 || n < 3_000 {

@@ -19,10 +19,14 @@ const (
 	mixedSteps   = 400 // of each writer: some seconds under the race detector
 )
 
-// mixedMore says whether TestMixed goes on after its steps: until the time that CAIRN_MIXED gives, such as 60s, is up.
+// mixedMore says whether TestMixed goes on after its steps: until the time that CAIRN_MIXED gives, such as 60s, is up, or ten seconds under the
+// race detector.
 func mixedMore(t *testing.T) func() bool {
 	t.Helper()
 	given := os.Getenv("CAIRN_MIXED")
+	if given == "" && raceEnabled && !testing.Short() {
+		given = "10s"
+	}
 	if given == "" {
 		return func() bool { return false }
 	}

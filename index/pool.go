@@ -2,6 +2,7 @@ package index
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/viterin/vek/vek32"
@@ -14,9 +15,11 @@ import (
 // Pool is a searchable set of documents. It is safe for concurrent use: a document can be found when Put returns and cannot
 // be found any more when Delete returns. A Filter must not call methods of the pool it filters.
 //
-// Lock order: Pool.mu before the locks inside keyword.Index and vector.Space.
+// Lock order: Pool.writes, Pool.mu, then the locks inside keyword.Index and vector.Space.
 type Pool struct {
 	keywords *keyword.Index
+
+	writes sync.Mutex // held by those who write; mu besides for the change itself
 
 	mu     sync.RWMutex
 	byID   map[string]uint32
@@ -89,13 +92,23 @@ func (d Doc) ready() (readyDoc, error) {
 }
 
 func (p *Pool) putReady(d readyDoc) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.writes.Lock()
+	defer p.writes.Unlock()
 	for i, v := range d.units {
 		if s := p.spaces[v.Embedder]; s != nil && s.Dims() != len(v.Values) {
 			return fmt.Errorf("document %q, vector %d: %w: %d values, the pool has %d", d.ID, i, ErrDocument, len(v.Values), s.Dims())
 		}
 	}
+	p.makeRoom(d)
+	err := p.put(d)
+	p.keywords.Sweep()
+	return err
+}
+
+// put is called with writes held.
+func (p *Pool) put(d readyDoc) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	doc, known := p.byID[d.ID]
 	if !known {
 		doc = p.numberLocked()
@@ -119,14 +132,40 @@ func (p *Pool) putReady(d readyDoc) error {
 	return nil
 }
 
+// makeRoom is called with writes held. What has to grow for a document is copied here, while others search.
+func (p *Pool) makeRoom(d readyDoc) {
+	doc, known := p.byID[d.ID]
+	switch {
+	case known:
+	case len(p.free) > 0:
+		doc = p.free[len(p.free)-1]
+	default:
+		doc = uint32(len(p.docs))
+		if docs := slices.Grow(p.docs, 1); cap(docs) != cap(p.docs) {
+			p.mu.Lock()
+			p.docs = docs
+			p.mu.Unlock()
+		}
+	}
+	p.keywords.Reserve(doc, d.terms)
+	for _, v := range d.units {
+		if s := p.spaces[v.Embedder]; s != nil {
+			s.Reserve(doc, len(d.units))
+		}
+	}
+}
+
 // Delete takes a document out and reports whether it was there.
 func (p *Pool) Delete(id string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.writes.Lock()
+	defer p.writes.Unlock()
 	doc, ok := p.byID[id]
 	if !ok {
 		return false
 	}
+	p.keywords.Reserve(doc, keyword.Terms{})
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.keywords.Delete(doc)
 	p.dropRowsLocked(doc)
 	p.docs[doc] = record{}

@@ -43,9 +43,11 @@ const (
 	sweptPostings = 256 // made again, at most one block more
 )
 
-// sweepLocked goes on through all blocks and renews the impacts of those whose reference is too far from the present one. Bounds hold
-// without it; they only become loose.
-func (x *Index) sweepLocked() {
+// Sweep goes on through all blocks, as far as one Put may, and renews the impacts of those whose reference is too far from the present one.
+// Bounds hold without it; they only become loose. Searches wait for one block at most.
+func (x *Index) Sweep() {
+	x.writes.Lock()
+	defer x.writes.Unlock()
 	ref, now := x.refLocked(), float32(x.inverseLocked())
 	budget := sweptPostings
 	for range sweptBlocks {
@@ -63,7 +65,7 @@ func (x *Index) sweepLocked() {
 		if b.ref <= now && b.ref >= staleRef*ref {
 			continue
 		}
-		x.renewLocked(b, uint32(x.sweep.term), ref)
+		x.renew(b, uint32(x.sweep.term), ref)
 		if budget -= int(b.n); budget <= 0 {
 			return
 		}
@@ -73,7 +75,10 @@ func (x *Index) sweepLocked() {
 // place is where the sweep goes on.
 type place struct{ term, block int }
 
-func (x *Index) renewLocked(b *block, term uint32, ref float32) {
+// renew is called with writes held.
+func (x *Index) renew(b *block, term uint32, ref float32) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	b.ref, b.top = ref, 0
 	for i := range int(b.n) {
 		d := &x.docs[b.doc(i)]

@@ -56,12 +56,12 @@ func (s *Space) Wait() {
 // Close ends the builder and waits for it. The space can still be used; rows added later stay outside the graph, where they
 // are found by the scan.
 func (s *Space) Close() {
-	s.mu.Lock()
+	s.lock()
 	if !s.closed {
 		s.closed = true
 		close(s.stop)
 	}
-	s.mu.Unlock()
+	s.unlock()
 	s.Wait()
 }
 
@@ -74,14 +74,14 @@ func (s *Space) build(done chan struct{}) {
 	case <-s.stop:
 	}
 	for {
-		s.mu.Lock()
+		s.lock()
 		if s.closed || len(s.tail) == 0 && !s.staleLocked() {
 			s.building = nil
-			s.mu.Unlock()
+			s.unlock()
 			return
 		}
 		if s.staleLocked() {
-			s.mu.Unlock()
+			s.unlock()
 			s.rebuild()
 			continue
 		}
@@ -89,10 +89,10 @@ func (s *Space) build(done chan struct{}) {
 		if !s.rows[row].live {
 			s.leaveTailLocked(row)
 			s.free = append(s.free, row)
-			s.mu.Unlock()
+			s.unlock()
 			continue
 		}
-		s.mu.Unlock()
+		s.unlock()
 		s.insert(s.graph, row, func() { s.leaveTailLocked(row) })
 	}
 }
@@ -109,37 +109,56 @@ func (s *Space) leaveTailLocked(row Row) {
 
 // rebuild makes a new graph of the rows that are still there while the old one serves, and puts it in its place.
 func (s *Space) rebuild() {
-	s.mu.RLock()
+	s.lock()
 	old, fresh := s.graph, newGraph()
-	var rows []Row
-	for i := range s.rows {
-		if s.rows[i].live && old.has(Row(i)) {
-			rows = append(rows, Row(i))
-		}
+	s.fresh = fresh
+	s.unlock()
+	done := s.refill(old, fresh)
+	s.lock()
+	s.fresh = nil
+	if done {
+		s.graph = fresh
 	}
-	s.mu.RUnlock()
-	for _, row := range rows {
+	s.unlock()
+	if done {
+		s.freeRows(old, fresh)
+	}
+}
+
+// refill links the rows of a graph that are still there into another; it returns false when the space is closed meanwhile.
+func (s *Space) refill(old, fresh *graph) bool {
+	for row := Row(0); ; row++ {
 		s.mu.RLock()
-		closed, live := s.closed, s.rows[row].live
+		closed, end := s.closed, int(row) >= len(s.rows)
+		live := !end && s.rows[row].live && old.has(row)
 		s.mu.RUnlock()
-		if closed {
-			return
-		}
-		if live {
+		switch {
+		case closed:
+			return false
+		case end:
+			return true
+		case live:
 			s.insert(fresh, row, func() {})
 		}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.graph = fresh
-	for i := range s.rows {
-		switch row := Row(i); {
-		case s.rows[i].live || !old.has(row):
-		case fresh.has(row):
-			fresh.dead++
-		default:
-			s.free = append(s.free, row)
+}
+
+// freedAtOnce is how many rows are looked at under one lock when a graph has been replaced.
+const freedAtOnce = 1024
+
+// freeRows gives the places of the rows free that were left behind with a graph. A row that is freed may be used again before the end, but
+// lies behind the place that has been reached.
+func (s *Space) freeRows(old, fresh *graph) {
+	for first, more := Row(0), true; more; first += freedAtOnce {
+		s.lock()
+		end := min(first+freedAtOnce, Row(len(s.rows)))
+		for row := first; row < end; row++ {
+			if !s.rows[row].live && old.has(row) && !fresh.has(row) {
+				s.free = append(s.free, row)
+			}
 		}
+		more = end < Row(len(s.rows))
+		s.unlock()
 	}
 }
 
@@ -150,13 +169,15 @@ type update struct {
 	links []uint32
 }
 
-// insert looks for the neighbours of a row while others search, then links it in one short write. linked is called under
-// the lock. Only the builder calls insert, so that what it reads of the graph does not change meanwhile.
+// insert looks for the neighbours of a row while others search and write, then links it in one short write. linked is called under
+// the lock. Only the builder calls insert, so that what it reads of the graph does not change meanwhile; the codes of rows in a graph, and of
+// the one in question, do not either.
 func (s *Space) insert(g *graph, row Row, linked func()) {
 	level := drawLevel(row)
 	updates := s.plan(g, row, level)
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.makeRoomIn(g, row, level)
+	s.lock()
+	defer s.unlock()
 	g.admit(row, level)
 	for _, u := range updates {
 		g.setLinks(u.row, u.level, u.links)
@@ -172,73 +193,73 @@ func (s *Space) insert(g *graph, row Row, linked func()) {
 
 // plan finds the links of a row and the links that its neighbours get.
 func (s *Space) plan(g *graph, row Row, level int) []update {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
 	if g.size == 0 {
 		return nil
 	}
+	s.mu.RLock()
 	w := s.walkerLocked()
-	defer s.walkers.Put(w)
-	q := s.codeLocked(row)
-	start := s.descendLocked(g, w, q, level)
+	s.mu.RUnlock()
+	defer s.release(w)
+	q := s.codeOf(w, row)
+	start := s.descend(g, w, q, level)
 	var updates []update
 	for l := min(level, g.top); l >= 0; l-- {
-		s.nearLocked(g, w, q, start, l, widthBuild)
+		s.near(g, w, q, start, l, widthBuild)
 		near := make([]scored, len(w.line))
 		for i, k := range w.line {
 			near[i] = k.scored()
 		}
 		start = near[0]
-		links := s.spreadLocked(w, near, linksUpper)
+		links := s.spread(w, near, linksUpper)
 		updates = append(updates, update{row, l, links})
 		for _, other := range links {
-			updates = append(updates, update{Row(other), l, s.linkBackLocked(g, w, Row(other), row, l)})
+			updates = append(updates, update{Row(other), l, s.linkBack(g, w, Row(other), row, l)})
 		}
 	}
 	return updates
 }
 
-func (s *Space) codeLocked(row Row) code {
-	return s.arenas[int(row)/arenaRows].code(int(row)%arenaRows, s.dims)
+func (s *Space) codeOf(w *walker, row Row) code {
+	return w.arenas[int(row)/arenaRows].code(int(row)%arenaRows, s.dims)
 }
 
-// linkBackLocked returns the links of row with added among them, thinned out when there is no room.
-func (s *Space) linkBackLocked(g *graph, w *walker, row, added Row, level int) []uint32 {
+// linkBack returns the links of row with added among them, thinned out when there is no room.
+func (s *Space) linkBack(g *graph, w *walker, row, added Row, level int) []uint32 {
 	old := g.links(row, level)
 	links := append(append(make([]uint32, 0, len(old)+1), old...), uint32(added))
 	if len(links) <= room(level) {
 		return links
 	}
 	copy(w.rows[:], links)
-	s.scoreLocked(w, s.codeLocked(row), len(links))
+	s.score(w, s.codeOf(w, row), len(links))
 	near := make([]scored, len(links))
 	for i := range links {
 		near[i] = scored{w.scores[i], Row(links[i])}
 	}
 	sortScored(near)
-	return s.spreadLocked(w, near, room(level))
+	return s.spread(w, near, room(level))
 }
 
-// spreadLocked chooses at most n of the rows near (best first) so that they lie in different directions: a row is left out
+// spread chooses at most n of the rows near (best first) so that they lie in different directions: a row is left out
 // when it is nearer to one already chosen than to the row whose links these are (the heuristic of algorithm 4).
-func (s *Space) spreadLocked(w *walker, near []scored, n int) []uint32 {
+func (s *Space) spread(w *walker, near []scored, n int) []uint32 {
 	chosen := make([]uint32, 0, n)
 	for _, r := range near {
 		if len(chosen) == n {
 			break
 		}
-		if !s.crowdedLocked(w, r, chosen) {
+		if !s.crowded(w, r, chosen) {
 			chosen = append(chosen, uint32(r.row))
 		}
 	}
 	return chosen
 }
 
-// crowdedLocked reports whether one of chosen is nearer to r than r.score says.
-func (s *Space) crowdedLocked(w *walker, r scored, chosen []uint32) bool {
+// crowded reports whether one of chosen is nearer to r than r.score says.
+func (s *Space) crowded(w *walker, r scored, chosen []uint32) bool {
 	for len(chosen) > 0 {
 		n := copy(w.rows[:2*rowGroup], chosen)
-		s.scoreLocked(w, s.codeLocked(r.row), n)
+		s.score(w, s.codeOf(w, r.row), n)
 		if slices.Max(w.scores[:n]) > r.score {
 			return true
 		}

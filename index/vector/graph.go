@@ -3,6 +3,7 @@ package vector
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"unsafe"
 )
 
@@ -17,7 +18,7 @@ const (
 )
 
 // graph is a hierarchical navigable small world over the codes of a space. Rows are known by number. It is changed by one
-// builder at a time, which holds Space.mu for each change; readers hold it for reading.
+// builder at a time, which holds Space.mu for each change; readers hold it for reading, but for the builder itself.
 type graph struct {
 	base   []*baseLinks // by arena
 	upper  []uint32     // blocks of the rows above layer 0: their top layer, then linksUpper links for each layer from 1 on
@@ -42,17 +43,39 @@ func (g *graph) has(row Row) bool {
 	return i < len(g.member) && g.member[i]>>(row%64)&1 == 1
 }
 
-// admit makes room for a row and makes it a member.
+// newBase makes the links of arena i.
+func (g *graph) newBase(i int) *baseLinks {
+	b := g.slab.take(arenaRows*linksBase*4, i, g.own)
+	links := unsafe.Slice((*[linksBase]uint32)(unsafe.Pointer(&b[0])), arenaRows)
+	for row := range links { // see newArena
+		links[row][0] = noRow
+	}
+	return &baseLinks{links: links, upper: make([]uint32, arenaRows)}
+}
+
+// makeRoomIn makes room for a row in a graph. Only the builder changes a graph, so that it may copy while others read.
+func (s *Space) makeRoomIn(g *graph, row Row, level int) {
+	base := g.base
+	for int(row)/arenaRows >= len(base) {
+		base = append(slices.Clip(base), g.newBase(len(base)))
+	}
+	member := slices.Grow(g.member, max(0, int(row)/64+1-len(g.member)))
+	upper := slices.Grow(g.upper, 1+level*linksUpper)
+	if len(base) == len(g.base) && cap(member) == cap(g.member) && cap(upper) == cap(g.upper) {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	g.base, g.member, g.upper = base, member, upper
+}
+
+// admit makes a row a member, and room for it where there is none.
 func (g *graph) admit(row Row, level int) {
 	for int(row)/64 >= len(g.member) {
 		g.member = append(g.member, 0)
 	}
 	for int(row)/arenaRows >= len(g.base) {
-		b := g.slab.take(arenaRows*linksBase*4, len(g.base), g.own)
-		g.base = append(g.base, &baseLinks{
-			links: unsafe.Slice((*[linksBase]uint32)(unsafe.Pointer(&b[0])), arenaRows),
-			upper: make([]uint32, arenaRows),
-		})
+		g.base = append(g.base, g.newBase(len(g.base)))
 	}
 	g.member[row/64] |= 1 << (row % 64)
 	a := g.base[int(row)/arenaRows]

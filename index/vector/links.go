@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"runtime"
+	"slices"
 )
 
 // ErrLinks says that stored links do not fit the space.
@@ -12,56 +14,88 @@ var ErrLinks = errors.New("links do not fit the rows")
 // Links returns the graph as bytes, nil when there is none. number gives the new number of a row; rows without one are left
 // out. Format, all little endian: u32 rows, u32 entry; for each row u32 number, u8 layers, and for each layer from 0 on u8
 // links and u32 numbers.
+//
+// It is the graph as it was when Links was called: links to rows that came later are left out. Others may use the space meanwhile, and wait
+// for a thousand rows at most.
 func (s *Space) Links(number func(Row) (uint32, bool)) []byte {
 	s.mu.RLock()
-	defer s.mu.RUnlock()
-	g := s.graph
-	if g == nil || g.size == 0 {
+	w := linkWriter{g: s.graph, number: number, end: Row(len(s.rows)), entryLevel: -1}
+	if w.g == nil || w.g.size == 0 {
+		s.mu.RUnlock()
 		return nil
 	}
-	out := make([]byte, 8, 8+g.size*128)
-	count := uint32(0)
-	entry, entryLevel := uint32(0), -1
-	for i := range s.rows {
-		row := Row(i)
-		to, ok := number(row)
-		if !ok || !g.has(row) {
+	// Its memory goes with the graph, which may be replaced.
+	defer runtime.KeepAlive(w.g)
+	w.members.member = slices.Clone(w.g.member)
+	size := w.g.size
+	s.mu.RUnlock()
+	w.out = make([]byte, 8, 8+size*128)
+	for first := Row(0); first < w.end; first += linkedAtOnce {
+		s.mu.RLock()
+		w.write(first, min(first+linkedAtOnce, w.end))
+		s.mu.RUnlock()
+	}
+	binary.LittleEndian.PutUint32(w.out, w.count)
+	binary.LittleEndian.PutUint32(w.out[4:], w.entry)
+	return w.out
+}
+
+// linkedAtOnce is how many rows are written under one lock.
+const linkedAtOnce = 1024
+
+// linkWriter writes the links of a graph.
+type linkWriter struct {
+	g          *graph
+	members    graph // of which only the rows that are written are known
+	number     func(Row) (uint32, bool)
+	end        Row
+	out        []byte
+	count      uint32
+	entry      uint32
+	entryLevel int
+}
+
+func (w *linkWriter) write(first, end Row) {
+	for row := first; row < end; row++ {
+		to, ok := w.number(row)
+		if !ok || !w.members.has(row) {
 			continue
 		}
-		count++
-		level := g.levelOf(row)
-		if level > entryLevel {
-			entry, entryLevel = to, level
+		w.count++
+		level := w.g.levelOf(row)
+		if level > w.entryLevel {
+			w.entry, w.entryLevel = to, level
 		}
-		out = binary.LittleEndian.AppendUint32(out, to)
-		out = append(out, byte(level+1))
+		w.out = binary.LittleEndian.AppendUint32(w.out, to)
+		w.out = append(w.out, byte(level+1))
 		for l := range level + 1 {
-			out = append(out, 0)
-			at := len(out) - 1
-			for _, link := range g.links(row, l) {
-				if to, ok := number(Row(link)); ok {
-					out = binary.LittleEndian.AppendUint32(out, to)
-					out[at]++
-				}
-			}
+			w.links(row, l)
 		}
 	}
-	binary.LittleEndian.PutUint32(out, count)
-	binary.LittleEndian.PutUint32(out[4:], entry)
-	return out
+}
+
+func (w *linkWriter) links(row Row, level int) {
+	at := len(w.out)
+	w.out = append(w.out, 0)
+	for _, link := range w.g.links(row, level) {
+		if to, ok := w.number(Row(link)); ok && w.members.has(Row(link)) {
+			w.out = binary.LittleEndian.AppendUint32(w.out, to)
+			w.out[at]++
+		}
+	}
 }
 
 // Hold keeps the space from starting to build a graph until SetLinks or Resume.
 func (s *Space) Hold() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.lock()
+	defer s.unlock()
 	s.held = true
 }
 
 // Resume ends Hold.
 func (s *Space) Resume() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.lock()
+	defer s.unlock()
 	s.held = false
 	s.startLocked()
 }
@@ -70,8 +104,8 @@ func (s *Space) Resume() {
 // numbers, and ends Hold. Rows outside the graph are linked in later. It returns ErrLinks, and the space builds its graph
 // anew, when anything in data does not fit.
 func (s *Space) SetLinks(data []byte) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.lock()
+	defer s.unlock()
 	s.held = false
 	defer s.startLocked()
 	if !haveKernels || len(data) == 0 {

@@ -43,29 +43,37 @@ type spill struct {
 	size int64
 }
 
-// valuesLocked returns memory for the values of one more arena.
-func (s *Space) valuesLocked() []float32 {
+// newValues returns memory for the values of arena i.
+func (s *Space) newValues(i int) []float32 {
 	n := arenaRows * s.dims
-	if s.folder != "" && len(s.arenas) >= spillArenas {
-		if b, ok := s.spillLocked(4 * n); ok {
+	if s.folder != "" && i >= spillArenas {
+		if b, ok := s.moreSpill(4 * n); ok {
 			return unsafe.Slice((*float32)(unsafe.Pointer(&b[0])), n)
 		}
 	}
-	b := s.values.take(4*n, len(s.arenas), s.own)
+	b := s.values.take(4*n, i, s.own)
 	return unsafe.Slice((*float32)(unsafe.Pointer(&b[0])), n)
 }
 
 // spillArenas is the number of arenas whose values stay in memory in any case.
 const spillArenas = 4
 
-// newArenaLocked adds an arena.
-func (s *Space) newArenaLocked() {
+// newArena makes arena i. It is called with writes held. The memory is touched here, where nobody waits: the system clears a page when it is
+// first written to.
+func (s *Space) newArena(i int) *arena {
 	size := stride(s.dims) * arenaRows
-	b := s.slab.take(size, len(s.arenas), s.own)
+	b := s.slab.take(size, i, s.own)
 	a := &arena{
-		values: s.valuesLocked(),
+		values: s.newValues(i),
 		codes:  unsafe.Slice((*int8)(unsafe.Pointer(&b[0])), size),
 		scales: make([]float32, arenaRows),
 	}
-	s.arenas = append(s.arenas, a)
+	const page = 4096
+	for at := 0; at < len(a.values); at += page / 4 {
+		a.values[at] = 0
+	}
+	for at := 0; at < len(a.codes); at += page {
+		a.codes[at] = 0
+	}
+	return a
 }

@@ -41,9 +41,9 @@ func (s *Space) own(m mapping) { runtime.AddCleanup(s, giveBack, m) }
 // own ties a mapping to the life of a graph.
 func (g *graph) own(m mapping) { runtime.AddCleanup(g, giveBack, m) }
 
-// spillLocked returns size more bytes of the space's file.
-func (s *Space) spillLocked(size int) ([]byte, bool) {
-	if s.spill.file == nil && !s.openSpillLocked() {
+// moreSpill returns size more bytes of the space's file.
+func (s *Space) moreSpill(size int) ([]byte, bool) {
+	if s.spill.file == nil && !s.openSpill() {
 		return nil, false
 	}
 	page := os.Getpagesize()
@@ -63,7 +63,7 @@ func (s *Space) spillLocked(size int) ([]byte, bool) {
 	return m.bytes(), true
 }
 
-func (s *Space) openSpillLocked() bool {
+func (s *Space) openSpill() bool {
 	f, err := os.CreateTemp(s.folder, ".vectors-*")
 	if err == nil {
 		err = os.Remove(f.Name())

@@ -10,4 +10,4 @@ func (s *Space) own(mapping) {}
 
 func (g *graph) own(mapping) {}
 
-func (s *Space) spillLocked(int) ([]byte, bool) { return nil, false }
+func (s *Space) moreSpill(int) ([]byte, bool) { return nil, false }

@@ -57,7 +57,7 @@ const (
 
 func (s *Space) joinOwnerLocked(row Row) {
 	l := &s.rows[row]
-	if int(l.owner) > scatter*len(s.rows)+spare {
+	if s.scattersLocked(l.owner) {
 		s.byOwner = rowsOf{scattered: true}
 	}
 	if s.byOwner.scattered {
@@ -69,6 +69,9 @@ func (s *Space) joinOwnerLocked(row Row) {
 	l.next = s.byOwner.first[l.owner]
 	s.byOwner.first[l.owner] = uint32(row)
 }
+
+// scattersLocked reports whether an owner lies too far from the others.
+func (s *Space) scattersLocked(owner uint32) bool { return int(owner) > scatter*len(s.rows)+spare }
 
 func (s *Space) leaveOwnerLocked(row Row) {
 	if s.byOwner.scattered {

@@ -26,7 +26,7 @@ func (s *Space) filteredLocked(g *graph, w *walker, c *scanner, start scored, wi
 			return false
 		}
 		if n > 0 {
-			s.scoreLocked(w, c.code, n)
+			s.score(w, c.code, n)
 			at = s.lineUpAll(w, n, at, width)
 		}
 		for at < len(w.line) && w.line[at]&gone != 0 {

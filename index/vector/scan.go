@@ -158,7 +158,7 @@ const listShare = .4
 // listLocked is scanLocked for a set of owners that is small beside the space.
 func (s *Space) listLocked(c *scanner) {
 	w := s.walkerLocked()
-	defer s.walkers.Put(w)
+	defer s.release(w)
 	n := 0
 	add := func(row uint32) {
 		w.rows[n] = row

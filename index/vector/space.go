@@ -45,11 +45,16 @@ type Space struct {
 	scanners sync.Pool     // *scanner
 	walkers  sync.Pool     // *walker
 
+	// writes is held by those who change anything below, mu besides for the change itself: what has to grow is copied before it, while
+	// others read. The memory that belongs to writes alone is handed out under it.
+	writes sync.Mutex
+	slab   slab  // memory for codes
+	values slab  // memory for values
+	spill  spill // memory for values that are mapped from a file
+
 	mu      sync.RWMutex
-	arenas  []*arena
-	slab    slab  // memory for codes
-	values  slab  // memory for values
-	spill   spill // memory for values that are mapped from a file
+	arenas  []*arena // may be ahead of the rows
+	mapped  int64    // bytes of the arenas' values that lie in a file
 	rows    []label
 	byOwner rowsOf
 	free    []Row
@@ -58,6 +63,7 @@ type Space struct {
 	loss    float64 // greatest loss of a row, never reduced
 
 	graph    *graph        // nil below minGraph rows
+	fresh    *graph        // while the graph is being built anew
 	tail     []Row         // with a graph: rows that are not in it yet
 	building chan struct{} // closed when the builder ends; nil when none runs
 	closed   bool
@@ -128,6 +134,9 @@ func (s *Space) Add(values []float32, owner uint32, part uint8) (Row, error) {
 	if part >= MaxParts {
 		return 0, fmt.Errorf("%w: part %d", ErrValue, part)
 	}
+	s.writes.Lock()
+	defer s.writes.Unlock()
+	s.makeRoom(owner, 1)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	row := Row(len(s.rows))
@@ -135,9 +144,6 @@ func (s *Space) Add(values []float32, owner uint32, part uint8) (Row, error) {
 		row, s.free = s.free[n-1], s.free[:n-1]
 	} else {
 		s.rows = append(s.rows, label{})
-		if int(row)/arenaRows == len(s.arenas) {
-			s.newArenaLocked()
-		}
 	}
 	loss := s.arenas[int(row)/arenaRows].put(int(row)%arenaRows, values)
 	s.loss, s.parts = max(s.loss, loss), max(s.parts, int(part)+1)
@@ -152,10 +158,48 @@ func (s *Space) Add(values []float32, owner uint32, part uint8) (Row, error) {
 	return row, nil
 }
 
-// Remove takes a row out and reports whether it was there.
-func (s *Space) Remove(row Row) bool {
+// Reserve makes room for n rows of an owner, so that adding them later takes no time for growing. Searches go on meanwhile.
+func (s *Space) Reserve(owner uint32, n int) {
+	s.writes.Lock()
+	defer s.writes.Unlock()
+	s.makeRoom(owner, n)
+}
+
+// makeRoom is called with writes held. It copies what is full and puts the copies in place.
+func (s *Space) makeRoom(owner uint32, n int) {
+	rows, arenas, first := s.rows, s.arenas, s.byOwner.first
+	if n -= len(s.free); n > 0 {
+		rows = slices.Grow(rows, n)
+		for len(rows)+n > len(arenas)*arenaRows {
+			arenas = append(slices.Clip(arenas), s.newArena(len(arenas)))
+		}
+	}
+	if more := int(owner) + 1 - len(first); more > 0 && !s.byOwner.scattered && !s.scattersLocked(owner) {
+		first = slices.Grow(first, more)
+	}
+	if cap(rows) == cap(s.rows) && len(arenas) == len(s.arenas) && cap(first) == cap(s.byOwner.first) {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.rows, s.arenas, s.byOwner.first, s.mapped = rows, arenas, first, s.spill.size
+}
+
+// lock takes both locks of those who write.
+func (s *Space) lock() {
+	s.writes.Lock()
+	s.mu.Lock()
+}
+
+func (s *Space) unlock() {
+	s.mu.Unlock()
+	s.writes.Unlock()
+}
+
+// Remove takes a row out and reports whether it was there.
+func (s *Space) Remove(row Row) bool {
+	s.lock()
+	defer s.unlock()
 	if int(row) >= len(s.rows) || !s.rows[row].live {
 		return false
 	}
@@ -169,6 +213,9 @@ func (s *Space) Remove(row Row) bool {
 		s.free = append(s.free, row)
 	case s.graph != nil && s.graph.has(row):
 		s.graph.dead++
+		if s.fresh != nil && s.fresh.has(row) {
+			s.fresh.dead++
+		}
 	default:
 		s.free = append(s.free, row)
 	}
@@ -217,7 +264,7 @@ func (s *Space) Stats() Stats {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	st := Stats{Rows: s.live, Tail: len(s.tail)}
-	st.Mapped = s.spill.size
+	st.Mapped = s.mapped
 	st.Bytes = int64(len(s.arenas))*arenaRows*int64(4*s.dims+stride(s.dims)+4) - st.Mapped + int64(cap(s.rows))*12 + int64(cap(s.byOwner.first))*4
 	if s.graph != nil {
 		st.Graph, st.Dead = s.graph.size, s.graph.dead

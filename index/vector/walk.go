@@ -25,11 +25,11 @@ func (s *Space) walkLocked(c *scanner) (ok bool) {
 		return false
 	}
 	w := s.walkerLocked()
-	defer s.walkers.Put(w)
-	start := s.descendLocked(g, w, c.code, 0)
+	defer s.release(w)
+	start := s.descend(g, w, c.code, 0)
 	switch {
 	case !filtered:
-		s.nearLocked(g, w, c.code, start, 0, width+int(uint64(width)*uint64(g.dead)/uint64(g.size)))
+		s.near(g, w, c.code, start, 0, width+int(uint64(width)*uint64(g.dead)/uint64(g.size)))
 	case !s.filteredLocked(g, w, c, start, width+width/2):
 		return false
 	}
@@ -58,7 +58,7 @@ func (s *Space) offerTailLocked(c *scanner, w *walker) {
 
 // offerRowsLocked scores the first n of w.rows and keeps those wanted.
 func (s *Space) offerRowsLocked(c *scanner, w *walker, n int) {
-	s.scoreLocked(w, c.code, n)
+	s.score(w, c.code, n)
 	bar := c.bar()
 	for i, score := range w.scores[:n] {
 		if score >= bar && s.wantedLocked(c, Row(w.rows[i])) {

@@ -10,6 +10,7 @@ const batchRows = 64
 
 // walker is the working memory of a walk through a graph. It is used by one goroutine at a time.
 type walker struct {
+	arenas   []*arena // those of the space when the walk began
 	seen     []uint64 // bit set of the rows that the walk has come to
 	unwanted []uint64 // bit set of the rows that a filter is known to refuse, as long as seen
 	line     []key    // the best rows so far, best first
@@ -54,7 +55,14 @@ func (s *Space) walkerLocked() *walker {
 	if n := (len(s.rows) + 63) / 64; len(w.seen) < n {
 		w.seen = make([]uint64, n+n/4)
 	}
+	w.arenas = s.arenas
 	return w
+}
+
+// release gives a walker back.
+func (s *Space) release(w *walker) {
+	w.arenas = nil
+	s.walkers.Put(w)
 }
 
 // begin forgets what an earlier walk saw.
@@ -90,11 +98,11 @@ func (w *walker) unseen(links []uint32) (n int) {
 	return n
 }
 
-// scoreLocked scores the first n rows of w.rows, at most batchRows.
-func (s *Space) scoreLocked(w *walker, q code, n int) {
+// score scores the first n rows of w.rows, at most batchRows.
+func (s *Space) score(w *walker, q code, n int) {
 	step := stride(s.dims)
 	for i, row := range w.rows[:n] {
-		a := s.arenas[row/arenaRows]
+		a := w.arenas[row/arenaRows]
 		w.at[i] = &a.codes[int(row%arenaRows)*step]
 		w.scales[i] = a.scales[row%arenaRows]
 	}
@@ -131,8 +139,8 @@ func (w *walker) lineUp(k key, width int) int {
 	return low
 }
 
-// nearLocked leaves the width best rows of a layer, as a walk from start finds them, in w.line.
-func (s *Space) nearLocked(g *graph, w *walker, q code, start scored, level, width int) {
+// near leaves the width best rows of a layer, as a walk from start finds them, in w.line.
+func (s *Space) near(g *graph, w *walker, q code, start scored, level, width int) {
 	w.begin(start.row)
 	w.line = append(w.line, keyOf(start.score, uint32(start.row)))
 	for at := 0; at < len(w.line); {
@@ -149,7 +157,7 @@ func (s *Space) nearLocked(g *graph, w *walker, q code, start scored, level, wid
 			// Most likely the next one to go on from.
 			prefetch(unsafe.Pointer(&g.block(w.line[at+1].row(), 0)[0]), 4*linksBase)
 		}
-		s.scoreLocked(w, q, n)
+		s.score(w, q, n)
 		at = s.lineUpAll(w, n, at, width)
 	}
 }
@@ -162,10 +170,10 @@ func (s *Space) lineUpAll(w *walker, n, at, width int) int {
 	return at
 }
 
-// descendLocked walks greedily from the top to layer level and returns the row it ends at.
-func (s *Space) descendLocked(g *graph, w *walker, q code, level int) scored {
+// descend walks greedily from the top to layer level and returns the row it ends at.
+func (s *Space) descend(g *graph, w *walker, q code, level int) scored {
 	w.rows[0] = uint32(g.entry)
-	s.scoreLocked(w, q, 1)
+	s.score(w, q, 1)
 	here := scored{w.scores[0], g.entry}
 	for l := g.top; l > level; l-- {
 		for moved := true; moved; {
@@ -174,7 +182,7 @@ func (s *Space) descendLocked(g *graph, w *walker, q code, level int) scored {
 			if n == 0 {
 				break
 			}
-			s.scoreLocked(w, q, n)
+			s.score(w, q, n)
 			for i, score := range w.scores[:n] {
 				if score > here.score {
 					here, moved = scored{score, Row(w.rows[i])}, true

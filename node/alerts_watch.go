@@ -126,7 +126,7 @@ func alertID(a *api.Alert) string {
 		about = a.Experiences[0]
 	case "reciprocity":
 		about = a.Members[0] + "+" + a.Members[1]
-	case "contrary_reports", "group_division":
+	case "contrary_reports", "group_division", "recall_concentration":
 		about = a.Members[0]
 	case kindIndexRecall:
 		if len(a.Members) > 0 {

@@ -172,3 +172,30 @@ func (d *viewDirectory) eachPrincipal(fn func(Principal)) {
 func (d *viewDirectory) eachAgent(fn func(Agent)) {
 	d.err = errors.Join(d.err, d.v.Agents(d.ns, nil, func(_ []byte, a *Agent) bool { fn(*a); return true }))
 }
+
+// Opinions lists what was said about the items that are tried or promoted, and how often each was given, for
+// [federation.Signs]. Items that the agents of one principal judge among themselves are left out.
+func (v *View) Opinions(ns *Namespace) ([]federation.Opinion, error) {
+	var out []federation.Opinion
+	var failed error
+	err := v.Pool(ns, SharedOwner, nil, func(_ []byte, e *Experience) bool {
+		if !e.onTrial() {
+			return true
+		}
+		o := federation.Opinion{Item: e.ID.String(), Author: JurorOf("", e.Principal, ""), Recalled: e.Recalled}
+		failed = v.EvidenceOf(ns, e.ID, nil, func(_ []byte, ev *Evidence) bool {
+			if ev.Version == e.Version {
+				o.Reports = append(o.Reports, federation.Report{Juror: ev.Juror, Mass: ev.Mass, Lift: ev.Lift, At: ev.At})
+			}
+			return true
+		})
+		out = append(out, o)
+		return failed == nil
+	})
+	return out, errors.Join(err, failed)
+}
+
+// onTrial reports whether principals judge a shared item that is tried or promoted.
+func (e *Experience) onTrial() bool {
+	return e.Unit != UnitAgent && (e.Status == federation.StatusCandidate || e.Status == federation.StatusPromoted)
+}

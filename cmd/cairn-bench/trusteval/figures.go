@@ -14,6 +14,8 @@ type figures struct {
 	hostileEver    float64 // ever promoted
 	success        float64 // of honest agents
 	silenceDemoted float64 // of the pool, after days of silence
+	namedHonest    float64 // of the honest principals, by a sign of collusion
+	namedHostile   float64 // of the attacking principals
 	commands       int64
 	state          [32]byte // hash of the state over all commands
 }

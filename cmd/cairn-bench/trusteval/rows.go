@@ -57,11 +57,16 @@ func hostile(f figures) float64     { return f.hostile }
 func hostileEver(f figures) float64 { return f.hostileEver }
 func success(f figures) float64     { return f.success }
 func silence(f figures) float64     { return f.silenceDemoted }
+func honestNamed(f figures) float64 { return f.namedHonest }
+func hostileNamed(f figures) float64 {
+	return f.namedHostile
+}
 
 const (
 	whatGood      = "share of the good experiences that were promoted"
 	whatGood84    = "share of the good experiences in the meta-pool on day 84"
 	whatPrecision = "share of good ones in the meta-pool on day 84"
+	whatNamed     = "share of the attackers that a sign of collusion names on day 84"
 	whatHostile   = "share of the attackers' experiences in the meta-pool on day 84"
 )
 
@@ -93,5 +98,11 @@ var table = []spec{
 	{"slander12_late_good", "late_slander12", "", goodEver, none, "", 0, whatGood + "; the slanderers earn standing for 28 days first"},
 	{"rich3_good", "rich3", "", goodEver, .55, ">=", .45, whatGood + "; 60 % of the experiences are good"},
 	{"fleet6_ring3_good", "fleet6_ring3", "", goodEver, .65, ">=", .50, whatGood + "; 3 of 9 principals are a ring"},
+	{"signs_honest24_named", "honest24", "", honestNamed, none, "", 0, "share of the honest principals that a sign of collusion names on day 84"},
+	{"signs_slander12_named", "slander12", "", hostileNamed, none, "", 0, whatNamed},
+	{"signs_slander12_honest", "slander12", "", honestNamed, none, "", 0, "share of the honest principals named beside them"},
+	{"signs_ring12_named", "ring12", "", hostileNamed, none, "", 0, whatNamed},
+	{"signs_balanced_ring_named", "balanced_ring", "", hostileNamed, none, "", 0, whatNamed},
+	{"signs_aimed_ring12_named", "aimed_ring12", "", hostileNamed, none, "", 0, whatNamed},
 	{"sharing_lift", "honest24", "isolated24", success, .081, ">=", .06, "success of honest agents, with sharing less without"},
 }

@@ -65,6 +65,9 @@ func simulate(ctx context.Context, w world, seed uint64) (result figures, err er
 		return figures{}, err
 	}
 	result = s.measure()
+	if err := s.watch(&result); err != nil {
+		return figures{}, err
+	}
 	if w.silence > 0 {
 		err = s.passSilence(&result)
 	}

@@ -204,7 +204,7 @@ func (s *Space) plan(g *graph, row Row, level int) []update {
 	start := s.descend(g, w, q, level)
 	var updates []update
 	for l := min(level, g.top); l >= 0; l-- {
-		s.near(g, w, q, start, l, widthBuild)
+		s.near(g, w, q, start, l, buildWidth(g.size))
 		near := make([]scored, len(w.line))
 		for i, k := range w.line {
 			near[i] = k.scored()

@@ -10,9 +10,8 @@ import (
 // Parameters of the graph: Malkov and Yashunin, "Efficient and robust approximate nearest neighbor search using Hierarchical
 // Navigable Small World graphs".
 const (
-	linksUpper = 16  // links of a row in upper layers
-	linksBase  = 32  // links of a row in layer 0: two lines of the cache
-	widthBuild = 100 // rows kept while a row's neighbours are looked for
+	linksUpper = 16 // links of a row in upper layers
+	linksBase  = 32 // links of a row in layer 0: two lines of the cache
 	maxLevel   = 12
 	noRow      = ^uint32(0) // ends a list of links that is not full
 )
@@ -133,6 +132,20 @@ func room(level int) int {
 	}
 	return linksBase
 }
+
+// Widths grow with the graph: among more rows that are nearly as near, a walk of the same width ends farther from the best. With 100 rows kept in
+// building and 96 in searching at all sizes, recall@10 was .998 among 100,000 rows, .941 among 250,000 and .728 among a million.
+const (
+	widthBuild, widthBuildMost = 100, 300 // rows kept while a row's neighbours are looked for
+	widthWalk, widthWalkMost   = 96, 512  // rows kept by a search; half as many again with a filter
+	rowsBuild, rowsWalk        = 1 << 10, 1 << 11
+)
+
+// buildWidth is the width for linking a row into a graph of size rows: one for every 1,024.
+func buildWidth(size int) int { return min(max(widthBuild, size/rowsBuild), widthBuildMost) }
+
+// walkWidth is the width of a search that names none: one for every 2,048.
+func walkWidth(size int) int { return min(max(widthWalk, size/rowsWalk), widthWalkMost) }
 
 // drawLevel draws the top layer of a row: geometric with 1/linksUpper, the same for a row number every time.
 func drawLevel(row Row) int {

@@ -155,6 +155,14 @@ func TestGraphRecall(t *testing.T) {
 	}
 }
 
+func TestWidths(t *testing.T) {
+	for size, want := range map[int][2]int{0: {100, 96}, 100_000: {100, 96}, 200_000: {195, 97}, 250_000: {244, 122}, 1_000_000: {300, 488}, 4_000_000: {300, 512}} {
+		if got := [2]int{buildWidth(size), walkWidth(size)}; got != want {
+			t.Errorf("%d rows: widths %v, want %v", size, got, want)
+		}
+	}
+}
+
 func TestGraphTailAndDeletes(t *testing.T) {
 	s, c := graphSpace(t, 3000, 20, 64)
 	s.Close() // what is added now stays in the tail

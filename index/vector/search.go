@@ -17,7 +17,7 @@ type Search struct {
 	// searched by itself, exactly and in a time that follows its size; prefer it to Accept where it is at hand.
 	Allow Owners
 	// Width is the number of rows a walk through the graph keeps, half as many again with a filter: the more, the longer it
-	// takes and the fewer rows it misses. 0: 96; at least K and a half.
+	// takes and the fewer rows it misses. 0: 96 up to 196,608 rows, then one for every 2,048, at most 512; at least K and a half.
 	Width int
 	// Before orders owners of equal cosine. Nil: by number. It must not call the space.
 	Before func(a, b uint32) bool

@@ -1,7 +1,6 @@
 package vector
 
 const (
-	widthWalk  = 96  // rows kept by a search; half as many again with a filter
 	walkCost   = 128 // rows of a list that cost as much as a walk with a filter does for each row of width
 	listCost   = 20  // labels that are looked at in the time of a row of a list
 	walkPart   = 4   // a walk with a filter gives up after scoring one in so many of the rows
@@ -17,7 +16,7 @@ func (s *Space) walkLocked(c *scanner) (ok bool) {
 	}
 	width := c.q.Width
 	if width <= 0 {
-		width = widthWalk
+		width = walkWidth(g.size)
 	}
 	width = min(max(width, c.limit+c.limit/2), len(s.rows))
 	filtered := c.q.Accept != nil || c.q.Allow != nil || c.q.Part != AnyPart && s.parts > 1

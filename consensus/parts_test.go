@@ -109,7 +109,7 @@ func TestPeerPortSurvivesGarbage(t *testing.T) {
 		"nothing":         {},
 		"http":            []byte("GET / HTTP/1.1\r\nHost: x\r\n\r\n                                        "),
 		"unknown kind":    hello(99),
-		"older version":   append([]byte("CAIRN\x01"), hello(kindCalls)[len(peerMagic):]...),
+		"older version":   append([]byte("CAIRN\x02"), hello(kindCalls)[len(peerMagic):]...),
 		"raft garbage":    append(hello(kindRaft), 0xff, 0xff, 0xff, 0xff),
 		"huge frame":      append(hello(kindCalls), huge...),
 		"short frame":     append(hello(kindCalls), 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0),

@@ -13,9 +13,9 @@ import (
 )
 
 // Every connection to the peer port starts with peerMagic, whose last byte is
-// the version of what follows, one byte that says what the connection carries, the id of the dialling node and the id of the node it wants,
-// 26 characters each; anyID wants whoever is there.
-var peerMagic = []byte("CAIRN\x02")
+// the version of what follows and of what commands do to the state, one byte that says what the connection carries, the id of
+// the dialling node and the id of the node it wants, 26 characters each; anyID wants whoever is there.
+var peerMagic = []byte("CAIRN\x03")
 
 const (
 	idBytes    = 26

@@ -9,6 +9,7 @@ import (
 	"cairn/node/store"
 )
 
+// evidenceShown bounds the citations in an answer, which says how many it leaves off.
 const evidenceShown = 500
 
 // Trust explains an item's trust: every term, the rule's version, and what is missing for promotion. Who reported what is
@@ -86,8 +87,12 @@ func sharedTrust(v *store.View, ns *store.Namespace, c api.Caller, e *store.Expe
 	}
 	out.Jurors = jurorTerms(s, names, jury)
 	err = v.EvidenceOf(ns, e.ID, nil, func(_ []byte, ev *store.Evidence) bool {
+		if len(out.Evidence) == evidenceShown {
+			out.LeftOff++
+			return true
+		}
 		out.Evidence = append(out.Evidence, renderEvidence(ev))
-		return len(out.Evidence) < evidenceShown
+		return true
 	})
 	return out, err
 }

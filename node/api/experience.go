@@ -175,7 +175,8 @@ type TrustDetail struct {
 	Missing    []string        `json:"missing" doc:"What is missing for promotion"`
 	Own        *OwnRecord      `json:"own_record,omitempty" doc:"For a private item: the author's own record, which nominates"`
 	Jurors     []JurorTerm     `json:"jurors,omitempty" doc:"Curators, auditors, admins"`
-	Evidence   []EvidenceEntry `json:"evidence,omitempty" doc:"Curators, auditors, admins"`
+	Evidence   []EvidenceEntry `json:"evidence,omitempty" doc:"Curators, auditors, admins; at most 500"`
+	LeftOff    int             `json:"evidence_left_off,omitempty" doc:"Citations that evidence does not list"`
 }
 
 // OwnRecord is the author agent's own experience with its item.

@@ -151,8 +151,8 @@ func (r *ruleFile) nominateNamed(d *datadriven.TestData) string {
 	return r.describe(out.Candidate)
 }
 
-// reportNamed reports outcomes: report AGENT ITEM reward=1 [n=1] [evidence=verified] [unused] [fresh]. With fresh every
-// outcome is of a task type without history, so that .5 is expected.
+// reportNamed reports outcomes: report AGENT ITEM reward=1 [n=1] [evidence=verified] [unused] [fresh] [type=NAME]. With fresh
+// every outcome is of a task type without history, so that .5 is expected.
 func (r *ruleFile) reportNamed(d *datadriven.TestData) string {
 	agent, item := word(d, 0), r.named[word(d, 1)]
 	n, reward, evidence := 1, "1", string(federation.EvidenceVerified)
@@ -170,6 +170,7 @@ func (r *ruleFile) reportNamed(d *datadriven.TestData) string {
 			r.reports++
 			rec.TaskType = fmt.Sprintf("type-%d", r.reports)
 		}
+		d.MaybeScanArgs(r.t, "type", &rec.TaskType)
 		o := r.outcome(rec, federation.Micro(y*1e6+.5))
 		o.Evidence = federation.EvidenceKind(evidence)
 		if d.HasArg("unused") {

@@ -273,11 +273,39 @@ func TestGraphOfIdenticalRows(t *testing.T) {
 	defer s.Close()
 	for owner := range uint32(3000) {
 		mustAdd(t, s, []float32{.5, .5, .5, .5}, owner)
+		s.Wait() // the graph is then the same each time
 	}
-	s.Wait()
-	got, err := s.Search(Search{Values: []float32{1, 0, 0, 0}, K: 5, Part: AnyPart})
-	if err != nil || len(got) != 5 {
-		t.Errorf("got %v, %v", got, err)
+	// The links of rows that are all alike do not hold together: a walk comes to some hundreds of them.
+	for _, k := range []int{5, 100, 1000, 3000, math.MaxInt} {
+		for _, every := range []uint32{1, 3} {
+			q := Search{Values: []float32{1, 0, 0, 0}, K: k, Part: AnyPart}
+			if every > 1 {
+				q.Accept = func(owner uint32) bool { return owner%every == 0 }
+			}
+			seen := map[uint32]bool{}
+			got, err := s.Search(q)
+			for _, m := range got {
+				seen[m.Owner] = true
+			}
+			if want := min(k, 3000/int(every)); err != nil || len(got) != want || len(seen) != want {
+				t.Errorf("k %d, one in %d: %d found, %d of them different, %v, want %d", k, every, len(got), len(seen), err, want)
+			}
+		}
+	}
+}
+
+// TestMoreThanGraphHolds asks for more rows than there are, some of them removed.
+func TestMoreThanGraphHolds(t *testing.T) {
+	s, c := graphSpace(t, 4000, 50, 64)
+	s.Close()
+	for row := range Row(900) {
+		s.Remove(row)
+	}
+	for _, k := range []int{10, 2500, 3100, 3101, math.MaxInt} {
+		got, err := s.Search(Search{Values: c.draw(1), K: k, Part: AnyPart})
+		if want := min(k, 3100); err != nil || len(got) != want {
+			t.Errorf("k %d: %d found, %v, want %d", k, len(got), err, want)
+		}
 	}
 }
 

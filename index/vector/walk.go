@@ -8,7 +8,7 @@ const (
 )
 
 // walkLocked is the approximate search through the graph, with an exact scan of the rows that are not in it yet. ok is false
-// when the scan of everything is the better way: much is not in the graph, a filter accepts few rows, or the walk runs long.
+// when the scan of everything is the better way: much is not in the graph, a filter accepts few rows, or the walk runs long or dry.
 func (s *Space) walkLocked(c *scanner) (ok bool) {
 	g := s.graph
 	if g == nil || len(s.tail) > s.live/2 || g.size == 0 {
@@ -38,6 +38,11 @@ func (s *Space) walkLocked(c *scanner) (ok bool) {
 		}
 	}
 	s.offerTailLocked(c, w)
+	if !filtered && len(c.kept) < c.limit {
+		// It ran dry: of rows that are all alike, few lead to the others.
+		c.kept, c.best = c.kept[:0], c.best[:0]
+		return false
+	}
 	c.limitRerank(c.limit + c.limit/2 + rerankRows)
 	return true
 }

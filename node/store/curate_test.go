@@ -149,8 +149,10 @@ func TestPromotionWaitsForACurator(t *testing.T) {
 	l.do(KindSettings, Settings{Approval: "manual"}, nil)
 	propose := func(text string) (ID, Promoted) {
 		_, item := l.shelve("author", text)
-		for range 8 {
-			l.report("bob-1", federation.One, item)
+		for i := range 16 {
+			rec := l.recall("bob-1", item)
+			rec.TaskType = fmt.Sprint(text, i) // of which nothing is expected yet
+			l.do(KindOutcome, l.outcome(rec, federation.One), nil)
 			l.now += 1000
 		}
 		out, ran := l.promote(item)
@@ -170,6 +172,27 @@ func TestPromotionWaitsForACurator(t *testing.T) {
 	}
 	l.refuse(KindDecidePromotion, DecidePromotion{ID: out.Decision, Approve: true}, "conflict")
 	l.refuse(KindDecidePromotion, DecidePromotion{ID: numbered(77)}, "not_found")
+	l.mustCheck()
+
+	item, out = propose("two")
+	l.do(KindDecidePromotion, DecidePromotion{ID: out.Decision, By: "admin", Reason: "not for all"}, nil)
+	if e := l.must(item); e.Status != StatusDemoted || e.PromotedAt != 0 || e.Pending != (ID{}) || e.Reason != "not for all" {
+		t.Errorf("rejected: %+v", e)
+	}
+	l.report("bob-1", federation.One, item)
+	if _, ran := l.promote(item); ran {
+		t.Error("what was rejected is proposed again")
+	}
+	l.refuse(KindDecidePromotion, DecidePromotion{ID: out.Decision, Approve: true}, "conflict")
+
+	item, out = propose("three")
+	for range 12 {
+		l.report("bob-1", 0, item)
+	}
+	l.refuse(KindDecidePromotion, DecidePromotion{ID: out.Decision, Approve: true}, "conflict")
+	if e := l.must(item); e.Status != federation.StatusCandidate {
+		t.Errorf("approved although its trust fell: %+v", e)
+	}
 	l.mustCheck()
 }
 

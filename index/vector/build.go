@@ -174,16 +174,22 @@ type update struct {
 // the one in question, do not either.
 func (s *Space) insert(g *graph, row Row, linked func()) {
 	level := drawLevel(row)
-	updates := s.plan(g, row, level)
+	updates, twin := s.plan(g, row, level)
+	if twin != Row(noRow) {
+		level = 0
+	}
 	s.makeRoomIn(g, row, level)
 	s.lock()
 	defer s.unlock()
 	g.admit(row, level)
+	switch {
+	case twin != Row(noRow):
+		g.join(twin, row)
+	case g.size == 1 || level > g.top:
+		g.entry, g.top = row, level
+	}
 	for _, u := range updates {
 		g.setLinks(u.row, u.level, u.links)
-	}
-	if g.size == 1 || level > g.top {
-		g.entry, g.top = row, level
 	}
 	if !s.rows[row].live {
 		g.dead++
@@ -191,10 +197,10 @@ func (s *Space) insert(g *graph, row Row, linked func()) {
 	linked()
 }
 
-// plan finds the links of a row and the links that its neighbours get.
-func (s *Space) plan(g *graph, row Row, level int) []update {
+// plan finds the links of a row and the links that its neighbours get, or the linked row that has the same values.
+func (s *Space) plan(g *graph, row Row, level int) (updates []update, twin Row) {
 	if g.size == 0 {
-		return nil
+		return nil, Row(noRow)
 	}
 	s.mu.RLock()
 	w := s.walkerLocked()
@@ -202,12 +208,14 @@ func (s *Space) plan(g *graph, row Row, level int) []update {
 	defer s.release(w)
 	q := s.codeOf(w, row)
 	start := s.descend(g, w, q, level)
-	var updates []update
 	for l := min(level, g.top); l >= 0; l-- {
 		s.near(g, w, q, start, l, buildWidth(g.size))
 		near := make([]scored, len(w.line))
 		for i, k := range w.line {
 			near[i] = k.scored()
+		}
+		if twin := s.twinOf(w, q, row, near); twin != Row(noRow) {
+			return nil, twin
 		}
 		start = near[0]
 		links := s.spread(w, near, linksUpper)
@@ -216,7 +224,22 @@ func (s *Space) plan(g *graph, row Row, level int) []update {
 			updates = append(updates, update{Row(other), l, s.linkBack(g, w, Row(other), row, l)})
 		}
 	}
-	return updates
+	return updates, Row(noRow)
+}
+
+// twinOf returns the first of the rows near (best first) that has the values of a row.
+func (s *Space) twinOf(w *walker, q code, row Row, near []scored) Row {
+	w.rows[0] = uint32(row)
+	s.score(w, q, 1)
+	for _, r := range near {
+		if r.score < w.scores[0] {
+			break
+		}
+		if slices.Equal(w.values(r.row, s.dims), w.values(row, s.dims)) {
+			return r.row
+		}
+	}
+	return Row(noRow)
 }
 
 func (s *Space) codeOf(w *walker, row Row) code {

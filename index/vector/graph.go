@@ -22,11 +22,15 @@ type graph struct {
 	base   []*baseLinks // by arena
 	upper  []uint32     // blocks of the rows above layer 0: their top layer, then linksUpper links for each layer from 1 on
 	member []uint64     // bit set of the rows in the graph, removed ones included
-	slab   slab         // memory for base
-	entry  Row
-	top    int // layer of entry
-	size   int // rows in the graph
-	dead   int // of these removed
+	// twins are the rows with the very values of a row that is linked. They have no links: those of thousands of rows that are all
+	// alike would lead to one another and nowhere else.
+	twins map[Row][]Row
+	twin  []uint64 // bit set of these, as long as needed
+	slab  slab     // memory for base
+	entry Row
+	top   int // layer of entry
+	size  int // rows in the graph
+	dead  int // of these removed
 }
 
 // baseLinks are the links of the rows of an arena.
@@ -35,7 +39,7 @@ type baseLinks struct {
 	upper []uint32            // place of the row's block in graph.upper; 0 for rows of layer 0 alone
 }
 
-func newGraph() *graph { return &graph{upper: []uint32{0}} }
+func newGraph() *graph { return &graph{upper: []uint32{0}, twins: map[Row][]Row{}} }
 
 func (g *graph) has(row Row) bool {
 	i := int(row) / 64
@@ -66,6 +70,21 @@ func (s *Space) makeRoomIn(g *graph, row Row, level int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	g.base, g.member, g.upper = base, member, upper
+}
+
+// linked reports whether a row is in the graph and not a twin.
+func (g *graph) linked(row Row) bool {
+	i := int(row) / 64
+	return g.has(row) && (i >= len(g.twin) || g.twin[i]>>(row%64)&1 == 0)
+}
+
+// join makes a row that was admitted the twin of another.
+func (g *graph) join(with, row Row) {
+	g.twins[with] = append(g.twins[with], row)
+	if n := int(row)/64 + 1 - len(g.twin); n > 0 {
+		g.twin = append(g.twin, make([]uint64, n)...)
+	}
+	g.twin[row/64] |= 1 << (row % 64)
 }
 
 // admit makes a row a member, and room for it where there is none.

@@ -3,6 +3,7 @@ package vector
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 )
@@ -290,6 +291,73 @@ func TestGraphOfIdenticalRows(t *testing.T) {
 			if want := min(k, 3000/int(every)); err != nil || len(got) != want || len(seen) != want {
 				t.Errorf("k %d, one in %d: %d found, %d of them different, %v, want %d", k, every, len(got), len(seen), err, want)
 			}
+		}
+	}
+}
+
+// TestTwins puts thousands of rows that are all alike beside others, first, last and between, and looks for the others, and for the alike among
+// few that are allowed. Links among the alike used to lead nowhere else: where they came first nothing else was found at all.
+func TestTwins(t *testing.T) {
+	if !haveKernels {
+		t.Skip("no kernels for this CPU")
+	}
+	const n = 6000
+	for name, alike := range map[string]func(i int) bool{
+		"none":    func(int) bool { return false },
+		"first":   func(i int) bool { return i < n/2 || i%3 == 0 },
+		"last":    func(i int) bool { return i >= n/2 },
+		"between": func(i int) bool { return i%2 == 0 },
+	} {
+		c := newClusters(rand.New(rand.NewPCG(3, 9)), 50, 64)
+		s, same := NewSpaceWith(Options{Dims: 64, GraphRows: 500}), c.draw(0)
+		var twins []uint32
+		for i := range uint32(n) {
+			v := c.draw(int(i) % 50)
+			if alike(int(i)) {
+				v = same
+				twins = append(twins, i)
+			}
+			mustAdd(t, s, v, i)
+		}
+		s.Wait()
+		if r := recall(t, s, 100, func(i int) Search { return Search{Values: c.draw(1 + i%49), K: 10, Part: AnyPart} }); r < .97 {
+			t.Errorf("%s: recall %.3f among the others", name, r)
+		}
+		checkTwins(t, s, name, same, twins)
+		loaded, err := copyOf(t, s, func(b []byte) []byte { return b })
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		loaded.Wait()
+		checkTwins(t, loaded, name+", loaded", same, twins)
+		for row := range Row(len(s.rows)) {
+			if row%4 != 0 && s.rows[row].owner%4 != 0 {
+				s.Remove(row)
+			}
+		}
+		s.Wait()
+		kept := slices.DeleteFunc(twins, func(owner uint32) bool { return owner%4 != 0 })
+		checkTwins(t, s, name+", some removed", same, kept)
+		s.Close()
+		loaded.Close()
+	}
+}
+
+// checkTwins looks for the owners of rows that are all alike.
+func checkTwins(t *testing.T, s *Space, name string, values []float32, twins []uint32) {
+	t.Helper()
+	for _, k := range []int{1, 40, len(twins)} {
+		if k > len(twins) || k == 0 {
+			continue
+		}
+		got, err := s.Search(Search{Values: values, K: k, Part: AnyPart})
+		if err != nil || len(got) != k || got[k-1].Cosine < .9999 {
+			t.Errorf("%s: %d asked for, %d found, %v", name, k, len(got), err)
+		}
+		some := twins[:k]
+		got, err = s.Search(Search{Values: values, K: k, Part: AnyPart, Accept: func(owner uint32) bool { return slices.Contains(some, owner) || owner%5 == 1 }})
+		if err != nil || len(got) != k || got[k-1].Cosine < .9999 {
+			t.Errorf("%s: %d asked for with a filter, %d found, %v", name, k, len(got), err)
 		}
 	}
 }

@@ -15,8 +15,8 @@ var ErrLinks = errors.New("links do not fit the rows")
 // out. Format, all little endian: u32 rows, u32 entry; for each row u32 number, u8 layers, and for each layer from 0 on u8
 // links and u32 numbers.
 //
-// It is the graph as it was when Links was called: links to rows that came later are left out. Others may use the space meanwhile, and wait
-// for a thousand rows at most.
+// It is the graph as it was when Links was called: links to rows that came later are left out. So are twins, which are found again when
+// they are linked in anew. Others may use the space meanwhile, and wait for a thousand rows at most.
 func (s *Space) Links(number func(Row) (uint32, bool)) []byte {
 	s.mu.RLock()
 	w := linkWriter{g: s.graph, number: number, end: Row(len(s.rows)), entryLevel: -1}
@@ -58,7 +58,7 @@ type linkWriter struct {
 func (w *linkWriter) write(first, end Row) {
 	for row := first; row < end; row++ {
 		to, ok := w.number(row)
-		if !ok || !w.members.has(row) {
+		if !ok || !w.members.has(row) || !w.g.linked(row) {
 			continue
 		}
 		w.count++

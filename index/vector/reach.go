@@ -1,5 +1,7 @@
 package vector
 
+import "slices"
+
 // Filters. A walk among the wanted rows alone: from a row it goes on to those among its links, and through links that are not
 // wanted to the wanted rows behind them, in the manner of Patel et al., "ACORN: Performant and Predicate-Agnostic Search Over
 // Vector Embeddings and Structured Data" (ACORN-1). What it costs hardly depends on the share of the rows that are wanted. It
@@ -17,10 +19,10 @@ func (s *Space) filteredLocked(g *graph, w *walker, c *scanner, start scored, wi
 	budget := s.live / s.walkPart
 	w.begin(start.row)
 	w.beginFilter()
-	if s.wantedLocked(c, start.row) {
+	if s.anyWantedLocked(g, c, start.row) {
 		w.line = append(w.line, keyOf(start.score, uint32(start.row)))
 	}
-	n := s.reachLocked(g, w, c, start.row, s.seedLocked(w, c))
+	n := s.reachLocked(g, w, c, start.row, s.seedLocked(g, w, c))
 	for at := 0; ; {
 		if budget -= n; budget < 0 {
 			return false
@@ -46,7 +48,7 @@ func (s *Space) reachLocked(g *graph, w *walker, c *scanner, row Row, n int) int
 	for _, link := range g.links(row, 0) {
 		switch {
 		case w.has(link):
-		case s.admitLocked(w, c, link):
+		case s.admitLocked(g, w, c, link):
 			w.rows[n] = link
 			n++
 		case n < reachRows:
@@ -63,7 +65,7 @@ func (s *Space) behindLocked(g *graph, w *walker, c *scanner, row uint32, n int)
 		if n >= reachRows {
 			return n
 		}
-		if !w.has(link) && s.admitLocked(w, c, link) {
+		if !w.has(link) && s.admitLocked(g, w, c, link) {
 			w.rows[n] = link
 			n++
 		}
@@ -72,12 +74,20 @@ func (s *Space) behindLocked(g *graph, w *walker, c *scanner, row uint32, n int)
 	return n
 }
 
+// anyWantedLocked reports whether a row of the graph, or one of its twins, is wanted.
+func (s *Space) anyWantedLocked(g *graph, c *scanner, row Row) bool {
+	if s.wantedLocked(c, row) {
+		return true
+	}
+	return len(g.twins) > 0 && slices.ContainsFunc(g.twins[row], func(twin Row) bool { return s.wantedLocked(c, twin) })
+}
+
 // admitLocked reports whether a row is wanted, and notes that the walk has come to it, or that it is not wanted.
-func (s *Space) admitLocked(w *walker, c *scanner, row uint32) bool {
+func (s *Space) admitLocked(g *graph, w *walker, c *scanner, row uint32) bool {
 	if w.unwanted[row/64]>>(row%64)&1 == 1 {
 		return false
 	}
-	if !s.wantedLocked(c, Row(row)) {
+	if !s.anyWantedLocked(g, c, Row(row)) {
 		w.unwanted[row/64] |= 1 << (row % 64)
 		return false
 	}
@@ -86,10 +96,10 @@ func (s *Space) admitLocked(w *walker, c *scanner, row uint32) bool {
 }
 
 // seedLocked writes wanted rows from all over the graph to w.rows and returns their number.
-func (s *Space) seedLocked(w *walker, c *scanner) (n int) {
+func (s *Space) seedLocked(g *graph, w *walker, c *scanner) (n int) {
 	for i := range uint64(sampledRows) {
 		row := s.sampledLocked(i)
-		if s.graph.has(row) && !w.has(uint32(row)) && s.admitLocked(w, c, uint32(row)) {
+		if g.linked(row) && !w.has(uint32(row)) && s.admitLocked(g, w, c, uint32(row)) {
 			w.rows[n] = uint32(row)
 			if n++; n == seedRows {
 				break

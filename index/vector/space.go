@@ -243,9 +243,11 @@ func (s *Space) Cosine(row Row, values []float32) (cos float32, ok bool) {
 	return vek32.Dot(s.rowLocked(row), values), true
 }
 
-func (s *Space) rowLocked(row Row) []float32 {
-	i := int(row) % arenaRows * s.dims
-	return s.arenas[int(row)/arenaRows].values[i : i+s.dims : i+s.dims]
+func (s *Space) rowLocked(row Row) []float32 { return valuesIn(s.arenas, row, s.dims) }
+
+func valuesIn(arenas []*arena, row Row, dims int) []float32 {
+	i := int(row) % arenaRows * dims
+	return arenas[int(row)/arenaRows].values[i : i+dims : i+dims]
 }
 
 // Stats describes a space.

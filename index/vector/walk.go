@@ -33,9 +33,7 @@ func (s *Space) walkLocked(c *scanner) (ok bool) {
 		return false
 	}
 	for _, k := range w.line {
-		if r := k.scored(); filtered || s.wantedLocked(c, r.row) {
-			c.keep(r)
-		}
+		s.keepLocked(g, c, k.scored(), filtered)
 	}
 	s.offerTailLocked(c, w)
 	if !filtered && len(c.kept) < c.limit {
@@ -45,6 +43,22 @@ func (s *Space) walkLocked(c *scanner) (ok bool) {
 	}
 	c.limitRerank(c.limit + c.limit/2 + rerankRows)
 	return true
+}
+
+// keepLocked keeps a row and its twins, those that are wanted. passed says that the row, or a twin of it, has passed the filter.
+func (s *Space) keepLocked(g *graph, c *scanner, r scored, passed bool) {
+	var twins []Row
+	if len(g.twins) > 0 {
+		twins = g.twins[r.row]
+	}
+	if passed && len(twins) == 0 || s.wantedLocked(c, r.row) {
+		c.keep(r)
+	}
+	for _, twin := range twins {
+		if s.wantedLocked(c, twin) {
+			c.keep(scored{r.score, twin})
+		}
+	}
 }
 
 // offerTailLocked scores the rows that are not in the graph yet.

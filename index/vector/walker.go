@@ -65,6 +65,9 @@ func (s *Space) release(w *walker) {
 	s.walkers.Put(w)
 }
 
+// values returns the values of a row.
+func (w *walker) values(row Row, dims int) []float32 { return valuesIn(w.arenas, row, dims) }
+
 // begin forgets what an earlier walk saw.
 func (w *walker) begin(start Row) {
 	clear(w.seen)

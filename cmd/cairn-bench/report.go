@@ -5,6 +5,8 @@ import (
 	"io"
 	"text/tabwriter"
 	"time"
+
+	"cairn/cmd/cairn-bench/bar"
 )
 
 // report is what a command prints.
@@ -77,15 +79,7 @@ func (r *report) addInterval(name string, value, low, high float64) error {
 	return fmt.Errorf("row %s is not announced", name)
 }
 
-func (s rowSpec) holds(v float64) bool {
-	switch {
-	case s.Bar == nil:
-		return true
-	case *s.Op == "<=":
-		return v <= *s.Bar
-	}
-	return v >= *s.Bar
-}
+func (s rowSpec) holds(v float64) bool { return s.Bar == nil || bar.Holds(v, *s.Op, *s.Bar) }
 
 func (r *report) note(format string, args ...any) {
 	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))

@@ -1,6 +1,10 @@
 package clusterbench
 
-import "slices"
+import (
+	"slices"
+
+	"cairn/cmd/cairn-bench/bar"
+)
 
 // Spec announces a row. Op is empty where nothing is demanded.
 type Spec struct {
@@ -19,17 +23,7 @@ type Row struct {
 }
 
 // OK reports whether the row meets its bar. One that was not run does not meet a bar.
-func (r Row) OK() bool {
-	switch {
-	case r.Op == "":
-		return true
-	case r.NotRun != "":
-		return false
-	case r.Op == "<=":
-		return r.Value <= r.Bar
-	}
-	return r.Value >= r.Bar
-}
+func (r Row) OK() bool { return r.Op == "" || r.NotRun == "" && bar.Holds(r.Value, r.Op, r.Bar) }
 
 // Rows are all rows in the order in which they are printed.
 func Rows() []Spec {

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"golang.org/x/sys/cpu"
+
+	"cairn/cmd/cairn-bench/bar"
 )
 
 // Row is a figure of the index, or the reason why there is none.
@@ -16,17 +18,7 @@ type Row struct {
 }
 
 // OK reports whether the bar holds. A row that was not run holds only when nothing is demanded of it.
-func (r Row) OK() bool {
-	switch {
-	case r.Op == "":
-		return true
-	case r.NotRun != "":
-		return false
-	case r.Op == "<=":
-		return r.Value <= r.Bar
-	}
-	return r.Value >= r.Bar
-}
+func (r Row) OK() bool { return r.Op == "" || r.NotRun == "" && bar.Holds(r.Value, r.Op, r.Bar) }
 
 // Rows are the rows of a run, in order. Where the CPU has AVX-512 VNNI more is demanded of three of them.
 func Rows() []Row {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"os"
+
+	"cairn/cmd/cairn-bench/bar"
 )
 
 // Options of Run.
@@ -38,13 +40,7 @@ type Row struct {
 
 // OK reports whether the row meets its bar.
 func (r Row) OK() bool {
-	if r.LowBar != nil && r.Low <= *r.LowBar {
-		return false
-	}
-	if r.Op == "<=" {
-		return r.Value <= r.Bar
-	}
-	return r.Value >= r.Bar
+	return (r.LowBar == nil || r.Low > *r.LowBar) && bar.Holds(r.Value, r.Op, r.Bar)
 }
 
 var zero = 0.0

@@ -9,6 +9,8 @@ import (
 	"os"
 	"slices"
 	"sync"
+
+	"cairn/cmd/cairn-bench/bar"
 )
 
 const (
@@ -39,17 +41,7 @@ type Row struct {
 }
 
 // OK reports whether the row holds its bar.
-func (r Row) OK() bool {
-	switch r.Op {
-	case ">=":
-		return r.Value >= r.Bar
-	case ">":
-		return r.Value > r.Bar
-	case "<=":
-		return r.Value <= r.Bar
-	}
-	return true
-}
+func (r Row) OK() bool { return bar.Holds(r.Value, r.Op, r.Bar) }
 
 // domains that have a signal, in order.
 var domains = []string{"sql", "bash"}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"os"
 	"slices"
+
+	"cairn/cmd/cairn-bench/bar"
 )
 
 // Options of Run.
@@ -26,15 +28,7 @@ type Row struct {
 }
 
 // OK reports whether the row holds its bar.
-func (r Row) OK() bool {
-	switch r.Op {
-	case ">=":
-		return r.Value >= r.Bar
-	case "<=":
-		return r.Value <= r.Bar
-	}
-	return true
-}
+func (r Row) OK() bool { return bar.Holds(r.Value, r.Op, r.Bar) }
 
 const whatSpan = "share of the labelled spans that are found (pii-presidio)"
 

@@ -9,6 +9,8 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
+
+	"cairn/cmd/cairn-bench/bar"
 )
 
 // The seeds of a cell.
@@ -41,15 +43,7 @@ type Row struct {
 }
 
 // OK reports whether the row holds its bar.
-func (r Row) OK() bool {
-	switch r.Op {
-	case ">=":
-		return r.Value >= r.Bar
-	case "<=":
-		return r.Value <= r.Bar
-	}
-	return true
-}
+func (r Row) OK() bool { return bar.Holds(r.Value, r.Op, r.Bar) }
 
 // Rows names the rows without values, in order.
 func Rows() []Row {

@@ -103,8 +103,12 @@ func (b *budget) accountLocked(key Caller, limit Limit, now, last time.Time) *ac
 }
 
 // allows reports whether tokens can be taken, else how long to wait. A question larger than the bucket passes when the
-// bucket is full, and leaves it in debt: else it would wait for ever.
+// bucket is full, and leaves it in debt: else it would wait for ever. One that is larger than a day's tokens never passes, so
+// that midnight is nothing to wait for.
 func (a *account) allows(limit Limit, tokens int64, now time.Time) (wait time.Duration, ok bool) {
+	if limit.PerDay >= 0 && tokens > limit.PerDay {
+		return 24 * time.Hour, false
+	}
 	if limit.PerDay >= 0 && a.spent+tokens > limit.PerDay {
 		next := time.Unix((a.day+1)*86_400, 0)
 		return next.Sub(now), false

@@ -113,6 +113,28 @@ func TestBudget(t *testing.T) {
 	must("e", 600, true)
 }
 
+// TestMidnightBringsNothing: what a whole day does not pay for is not to be had soon, also in the minutes before midnight.
+func TestMidnightBringsNothing(t *testing.T) {
+	at := &clock{time.Date(2026, 3, 1, 23, 59, 0, 0, time.UTC)}
+	for name, o := range map[string]Options{
+		"no tokens a day":      {Namespace: Limit{-1, 0}, Agent: Limit{-1, -1}},
+		"too few a day":        {Namespace: Limit{-1, -1}, Agent: Limit{-1, 99}},
+		"no tokens at all":     {Namespace: Limit{}, Agent: Limit{}},
+		"no tokens in minutes": {Namespace: Limit{0, -1}, Agent: Limit{-1, -1}},
+	} {
+		if _, err := newBudget(o, at.now).reserve(ann, 100); !errors.Is(err, ErrBudget) || RetryAfter(err) < time.Hour {
+			t.Errorf("%s: %v, wait %v", name, err, RetryAfter(err))
+		}
+	}
+	b := newBudget(Options{Namespace: Limit{-1, 100}, Agent: Limit{-1, -1}}, at.now)
+	if _, err := b.reserve(ann, 100); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.reserve(ann, 100); RetryAfter(err) != time.Minute {
+		t.Errorf("spent today: wait %v, want until midnight", RetryAfter(err))
+	}
+}
+
 // TestSettle gives back what was reserved and not used.
 func TestSettle(t *testing.T) {
 	at := &clock{time.Unix(1_800_000_000, 0)}

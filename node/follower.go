@@ -44,6 +44,7 @@ type follower struct {
 	store     *store.Store
 	predictor *gate.Predictor
 	router    recall.Router
+	hot       recall.Hot[poolKey]
 	log       *slog.Logger
 	folder    string // where pools keep the values of many vectors, outside of memory; empty: in memory
 
@@ -51,6 +52,7 @@ type follower struct {
 	pools      map[poolKey]*index.Pool
 	entries    map[store.ID]*entry
 	at         uint64
+	rebuilding bool // at is not what the pools hold
 	generation int
 	moved      chan struct{} // closed and replaced when at moves
 }
@@ -73,9 +75,10 @@ func (f *follower) rebuild(files *indexFiles) error {
 	defer v.Close()
 	f.mu.Lock()
 	old := f.pools
-	f.pools, f.entries, f.generation = map[poolKey]*index.Pool{}, map[store.ID]*entry{}, generation
+	f.pools, f.entries, f.generation, f.rebuilding = map[poolKey]*index.Pool{}, map[store.ID]*entry{}, generation, true
 	f.mu.Unlock()
 	f.router.Clear()
+	f.hot.Clear()
 	closePools(old)
 	if files != nil {
 		if err := files.load(f, v); err != nil {
@@ -216,7 +219,7 @@ func (f *follower) look(v *store.View, c store.Change, e *store.Experience) erro
 		known = nil // the same number, another text: the state was set back and went on differently
 	}
 	if known != nil && known.version == e.Version && known.embedded == e.Embedded && known.vectors {
-		known.state.Store(state)
+		f.update(known, state)
 		return nil
 	}
 	vectors, err := v.VectorsOf(c.Namespace, c.Owner, c.ID)
@@ -227,10 +230,21 @@ func (f *follower) look(v *store.View, c store.Change, e *store.Experience) erro
 		vectors = store.Vectors{}
 	}
 	if known != nil && known.version == e.Version && len(vectors.Vectors) == 0 {
-		known.state.Store(state)
+		f.update(known, state)
 		return nil
 	}
 	return f.put(poolKey{c.Namespace, c.Owner}, state, vectors)
+}
+
+// update replaces what is known of an experience whose text and vectors stand.
+func (f *follower) update(known *entry, state *entryState) {
+	known.state.Store(state)
+	f.note(known, state.exp)
+}
+
+// note tells how often an experience was recalled. The entry is the token: another version has another.
+func (f *follower) note(ent *entry, e *store.Experience) {
+	f.hot.Note(ent.pool, f.pool(ent.pool).Len(), e.ID.String(), e.Recalled, ent)
 }
 
 func (f *follower) put(key poolKey, state *entryState, vectors store.Vectors) error {
@@ -253,6 +267,7 @@ func (f *follower) put(key poolKey, state *entryState, vectors store.Vectors) er
 	f.mu.Lock()
 	f.entries[e.ID] = ent
 	f.mu.Unlock()
+	f.note(ent, e)
 	return nil
 }
 
@@ -260,7 +275,9 @@ func (f *follower) forget(id store.ID, known *entry) {
 	if known == nil {
 		return
 	}
-	f.pool(known.pool).Delete(id.String())
+	pool := f.pool(known.pool)
+	pool.Delete(id.String())
+	f.hot.Forget(known.pool, pool.Len(), id.String())
 	f.mu.Lock()
 	delete(f.entries, id)
 	f.mu.Unlock()
@@ -300,7 +317,7 @@ func (f *follower) learn(ns uint32, t *store.Trajectory) {
 func (f *follower) move(at uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.at = at
+	f.at, f.rebuilding = at, false
 	close(f.moved)
 	f.moved = make(chan struct{})
 }
@@ -310,6 +327,13 @@ func (f *follower) watermark() uint64 {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	return f.at
+}
+
+// reflects reports whether all up to a log index is in the index.
+func (f *follower) reflects(index uint64) bool {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	return !f.rebuilding && f.at >= index
 }
 
 // wait blocks until the index reflects a log index.

@@ -14,12 +14,13 @@ type metrics struct {
 	n            *Node
 	check        *selfCheck
 	recalls      *prometheus.HistogramVec
+	candidates   *prometheus.CounterVec
 	attempts     prometheus.Counter
 	outcomes     prometheus.Counter
 	embedMisses  prometheus.Counter
 	receiptsLost prometheus.Counter
 
-	applied, indexed, indexRows                     *prometheus.Desc
+	applied, indexed, indexRows, hot                *prometheus.Desc
 	indexRecall, indexVectors, indexBytes           *prometheus.Desc
 	experiences, monitor, bufferAge, queueAge, dead *prometheus.Desc
 	llm, stateFiles, stateDebt, stateBytes, alerts  *prometheus.Desc
@@ -40,6 +41,9 @@ func newMetrics(n *Node) *metrics {
 		recalls: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "cairn_recall_seconds", Help: "Time to answer a recall.", Buckets: prometheus.ExponentialBuckets(.0005, 2, 14),
 		}, []string{"mode"}),
+		candidates: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "cairn_recall_candidates_total", Help: "Experiences that recalls looked at, by where they were read: memory (among the most recalled tenth of their pool) or state.",
+		}, []string{"from"}),
 		attempts:     counter("cairn_attempts_total", "Attempts recorded through this node."),
 		outcomes:     counter("cairn_outcomes_total", "Outcomes reported through this node."),
 		embedMisses:  counter("cairn_embed_misses_total", "Embeddings that missed their deadline or failed; keywords and a job stand in."),
@@ -47,6 +51,7 @@ func newMetrics(n *Node) *metrics {
 		applied:      gauge("cairn_applied_index", "Log index applied to the state."),
 		indexed:      gauge("cairn_indexed_index", "Log index reflected by the search index."),
 		indexRows:    gauge("cairn_index_experiences", "Experiences in the search index."),
+		hot:          gauge("cairn_recall_hot", "Experiences of the most recalled tenth of their pool: hot (all), kept (with vectors in memory, since a recall met them).", "what"),
 		indexRecall:  gauge("cairn_index_recall", "Share of true neighbours that search finds in the worst pool; 1 where search is exact. Measured at most once a minute."),
 		indexVectors: gauge("cairn_index_vectors", "Vectors in the search index: live (can be found), graph (linked), tail (scanned beside a graph), dead (places to be used again).", "state"),
 		indexBytes:   gauge("cairn_index_bytes", "Size of the search index: memory (vectors with codes, labels and links), file (what is mapped of them), keywords (memory of the keyword index).", "where"),
@@ -64,7 +69,7 @@ func newMetrics(n *Node) *metrics {
 }
 
 func (m *metrics) parts() []prometheus.Collector {
-	return []prometheus.Collector{m.recalls, m.attempts, m.outcomes, m.embedMisses, m.receiptsLost}
+	return []prometheus.Collector{m.recalls, m.candidates, m.attempts, m.outcomes, m.embedMisses, m.receiptsLost}
 }
 
 // Describe implements prometheus.Collector.
@@ -73,7 +78,7 @@ func (m *metrics) Describe(out chan<- *prometheus.Desc) {
 		c.Describe(out)
 	}
 	for _, d := range []*prometheus.Desc{
-		m.applied, m.indexed, m.indexRows, m.indexRecall, m.indexVectors, m.indexBytes, m.experiences, m.monitor, m.bufferAge,
+		m.applied, m.indexed, m.indexRows, m.hot, m.indexRecall, m.indexVectors, m.indexBytes, m.experiences, m.monitor, m.bufferAge,
 		m.queueAge, m.dead, m.alerts, m.llm, m.stateFiles, m.stateDebt, m.stateBytes,
 	} {
 		out <- d
@@ -101,6 +106,9 @@ func (m *metrics) Collect(out chan<- prometheus.Metric) {
 	rows := len(m.n.index.entries)
 	m.n.index.mu.RUnlock()
 	put(m.indexRows, float64(rows))
+	hot, kept := m.n.index.hot.Len()
+	put(m.hot, float64(hot), "hot")
+	put(m.hot, float64(kept), "kept")
 	m.collectIndex(put)
 	m.collectState(out)
 }

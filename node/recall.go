@@ -229,9 +229,10 @@ func (r *recalling) search(ctx context.Context, key poolKey, text string, vector
 	if err != nil {
 		return nil, fmt.Errorf("search: %w", err)
 	}
+	look := looking{r: r, key: key, pool: pool, scope: scope, current: r.n.index.reflects(r.v.Index())}
 	var out []recall.Candidate
 	for _, h := range hits {
-		cand, ok, err := r.candidate(pool, h)
+		cand, ok, err := look.candidate(h)
 		if err != nil {
 			return nil, err
 		}
@@ -242,11 +243,11 @@ func (r *recalling) search(ctx context.Context, key poolKey, text string, vector
 	return out, nil
 }
 
-// candidate reads what stands in the state for a hit: the index may be a moment behind.
-func (r *recalling) candidate(pool *index.Pool, h index.Hit) (recall.Candidate, bool, error) {
-	s := stateOf(h.Meta)
-	e, err := r.v.ExperienceOf(r.ns.Number, s.exp.Owner, s.exp.ID)
-	if err != nil || e == nil || e.Version != s.exp.Version || e.Status != s.exp.Status {
+// candidate is a hit with what ranking needs to know of it.
+func (l *looking) candidate(h index.Hit) (recall.Candidate, bool, error) {
+	r := l.r
+	e, vectors, err := l.read(h)
+	if err != nil || e == nil {
 		return recall.Candidate{}, false, err
 	}
 	if open, err := r.open(e); err != nil || !open {
@@ -257,11 +258,8 @@ func (r *recalling) candidate(pool *index.Pool, h index.Hit) (recall.Candidate, 
 		ID: h.ID, Hit: h, Principal: e.Principal, Own: e.Principal == r.agent.Principal,
 		Strength: score(e.StrengthNow(r.v.Now())), UseCount: score(e.Recalled), AbsRPE: score(max(e.RPE, -e.RPE)),
 		Buffered: e.Status == federation.StatusBuffered, CreatedAt: e.CreatedAt, WaitingSince: e.CreatedAt,
-		Source: recall.SourceOwn,
-		Trust:  score(federation.OwnTrust(e.Helped, e.Recalled)),
-	}
-	if doc, ok := pool.Get(h.ID); ok {
-		out.Vectors = doc.Vectors
+		Source: recall.SourceOwn, Vectors: vectors,
+		Trust: score(federation.OwnTrust(e.Helped, e.Recalled)),
 	}
 	if e.Shared() {
 		out.Source, out.Trust = recall.SourceMeta, 0

@@ -33,9 +33,9 @@ type simulation struct {
 	index uint64
 }
 
-func newSimulation(t *testing.T, opts llm.Options) *simulation {
+func newSimulation(t *testing.T, opts llm.Options, start time.Time) *simulation {
 	t.Helper()
-	s := &simulation{t: t, dir: t.TempDir(), opts: opts, now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+	s := &simulation{t: t, dir: t.TempDir(), opts: opts, now: start}
 	s.start()
 	t.Cleanup(func() { s.stop() })
 	key := sha256.Sum256([]byte("ann"))
@@ -181,7 +181,7 @@ func TestAnHourWithoutModels(t *testing.T) {
 	for _, role := range []llm.Role{llm.RoleDistil, llm.RoleJudge, llm.RoleReward} {
 		opts.Models[role] = llm.Model{Name: "scripted", Retries: -1}
 	}
-	s := newSimulation(t, opts)
+	s := newSimulation(t, opts, time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
 	start := s.clock()
 	var groups []string
 	for minute := 0; minute < 60; minute += 5 {

@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -64,6 +65,7 @@ func TestPoisonJobIsGivenUpAndRetried(t *testing.T) {
 	o := newOracle(t, map[string]string{"verdict": "fine, I would admit it"})
 	s := newModelSite(t, o, nil, llm.RoleJudge)
 	c := s.agent("ann", "alice")
+	start := s.cursor()
 	rec, err := s.node.RecordTrajectory(context.Background(), c, booking("book a flight from AMS to LIS", true), 0, api.Write{})
 	if err != nil {
 		t.Fatal(err)
@@ -81,6 +83,24 @@ func TestPoisonJobIsGivenUpAndRetried(t *testing.T) {
 	if err != nil || traj.Status != "failed" || len(traj.Experiences) != 0 {
 		t.Errorf("trajectory %+v, %v", traj, err)
 	}
+	end := s.mark(c, 1)
+	for name, who := range map[string]struct {
+		caller api.Caller
+		told   int
+	}{"admin": {s.admin, 1}, "agent": {c, 0}} {
+		told := 0
+		for _, m := range followFeed(t, s.node, who.caller, start, end) {
+			if m.Event == "job.failed" && m.Data["job"] == dead.ID.String() && m.Data["kind"] == store.JobDistil {
+				told++
+			}
+		}
+		if told != who.told {
+			t.Errorf("%s was told %d times that the job failed, want %d", name, told, who.told)
+		}
+	}
+	if !s.alerted("dead_jobs") {
+		t.Error("a dead job gives no alert")
+	}
 	o.set("verdict", goodMarks)
 	if _, err := s.node.RetryJob(context.Background(), s.admin, dead.ID.String(), api.Write{}); err != nil {
 		t.Fatal(err)
@@ -88,6 +108,19 @@ func TestPoisonJobIsGivenUpAndRetried(t *testing.T) {
 	if e := s.lessonOf(c, rec.Value.ID, "success"); e.Lineage.Judge == "" {
 		t.Errorf("lesson %+v was not judged by the model", e)
 	}
+	if s.alerted("dead_jobs") {
+		t.Error("the alert outlives the job")
+	}
+}
+
+// alerted reports whether there is an alert of a kind.
+func (s *site) alerted(kind string) bool {
+	s.t.Helper()
+	alerts, err := s.node.Alerts(context.Background(), s.admin)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return slices.ContainsFunc(alerts.Items, func(a api.Alert) bool { return a.Kind == kind })
 }
 
 // TestSlowModelKeepsNothingWaiting: while distilling hangs on a model, a nomination is done.

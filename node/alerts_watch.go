@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"cairn/node/api"
@@ -123,18 +124,16 @@ func alertID(a *api.Alert) string {
 	about := ""
 	switch a.Kind {
 	case "evidence_concentration", "burst":
-		about = a.Experiences[0]
+		about = firstOf(a.Experiences, 1)
 	case "reciprocity":
-		about = a.Members[0] + "+" + a.Members[1]
-	case "contrary_reports", "group_division", "recall_concentration":
-		about = a.Members[0]
-	case kindIndexRecall:
-		if len(a.Members) > 0 {
-			about = a.Members[0]
-		}
+		about = firstOf(a.Members, 2)
+	case "contrary_reports", "group_division", "recall_concentration", kindIndexRecall:
+		about = firstOf(a.Members, 1)
 	}
 	if about == "" {
 		return a.Kind
 	}
 	return a.Kind + "/" + about
 }
+
+func firstOf(list []string, n int) string { return strings.Join(list[:min(n, len(list))], "+") }

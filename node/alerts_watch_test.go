@@ -79,6 +79,29 @@ func TestAlertChanges(t *testing.T) {
 	}
 }
 
+// TestAlertIDs: a sign is known by what it is about, not by how strong it is or by all that it lists.
+func TestAlertIDs(t *testing.T) {
+	for want, a := range map[string]api.Alert{
+		"burst/e1":                            {Kind: "burst", Members: []string{"principal:a"}, Experiences: []string{"e1"}},
+		"evidence_concentration/e1":           {Kind: "evidence_concentration", Members: []string{"principal:b"}, Experiences: []string{"e1"}},
+		"reciprocity/principal:a+principal:b": {Kind: "reciprocity", Members: []string{"principal:a", "principal:b"}},
+		"contrary_reports/principal:a":        {Kind: "contrary_reports", Members: []string{"principal:a"}, Experiences: []string{"e1", "e2"}},
+		"group_division/principal:a":          {Kind: "group_division", Members: []string{"principal:a", "principal:c"}},
+		"recall_concentration/principal:a":    {Kind: "recall_concentration", Members: []string{"principal:a"}, Experiences: []string{"e1"}},
+		"index_recall/ann-1":                  {Kind: kindIndexRecall, Members: []string{"ann-1"}},
+		"index_recall":                        {Kind: kindIndexRecall},
+		"low_utility":                         {Kind: "low_utility", Experiences: []string{"e1", "e2"}},
+		"burst":                               {Kind: "burst"},
+		"reciprocity":                         {Kind: "reciprocity"},
+	} {
+		stronger := a
+		stronger.Value, stronger.Detail = 7, "worse"
+		if got := alertID(&a); got != want || alertID(&stronger) != want {
+			t.Errorf("got %s and %s, want %s", got, alertID(&stronger), want)
+		}
+	}
+}
+
 // look lets a node look for alerts once.
 func (s *site) look() {
 	s.t.Helper()

@@ -104,7 +104,7 @@ func (d *distillation) discard(reason, detail string) {
 }
 
 func (d *distillation) makeGroup() error {
-	d.group = acquire.Group{TaskType: d.traj.TaskType, Task: d.traj.Task, Environment: d.traj.Environment}
+	d.group = acquire.Group{TaskType: d.traj.TaskType, Task: d.traj.Task, Environment: d.traj.Environment, Lenses: d.subPool().Lenses}
 	for _, a := range d.attempts {
 		out, err := readAttempt(d.view, d.ns, d.agent.Number, a)
 		if err != nil {
@@ -264,24 +264,32 @@ func (d *distillation) keep(ctx context.Context, draft acquire.Draft) error {
 	return nil
 }
 
-// routeDraft gives an experience the highest route among its source attempts; what contrasts both outcomes is long-term.
+// routeDraft gives an experience the highest route among its source attempts; what contrasts both outcomes is long-term, also
+// when nothing of what it says was seen on the other side.
 func (d *distillation) routeDraft(draft acquire.Draft) (federation.Route, federation.Micro) {
 	var routes []federation.Route
 	var delta federation.Micro
+	success, failure := false, false
 	for _, number := range draft.Attempts {
 		row, ok := d.routes[number]
 		if !ok || !row.HasReward {
 			continue
 		}
+		success, failure = success || d.succeeded(number), failure || !d.succeeded(number)
 		routes = append(routes, federation.Route(row.Route))
 		if x := row.Actual - row.Expected; max(x, -x) > max(delta, -delta) {
 			delta = x
 		}
 	}
-	if draft.Success > 0 && draft.Failure > 0 && draft.Kind != federation.KindSuccess {
+	mixed := draft.Success > 0 && draft.Failure > 0 && draft.Kind != federation.KindSuccess
+	if mixed || draft.Kind == federation.KindContrast && success && failure {
 		return federation.RouteLongTerm, delta
 	}
 	return federation.HighestRoute(routes...), delta
+}
+
+func (d *distillation) succeeded(number int) bool {
+	return slices.ContainsFunc(d.attempts, func(a store.Attempt) bool { return a.Number == number && a.Success })
 }
 
 func (d *distillation) experience(draft acquire.Draft, route federation.Route, delta federation.Micro) store.Experience {

@@ -130,7 +130,7 @@ func (d *distillation) worthAsking() bool {
 }
 
 func (d *distillation) question(ctx context.Context) llm.DistilInput {
-	in := llm.DistilInput{TaskType: d.traj.TaskType, Task: d.traj.Task}
+	in := llm.DistilInput{TaskType: d.traj.TaskType, Task: d.traj.Task, Lenses: d.group.Lenses}
 	for _, a := range d.group.Attempts {
 		if a.HasReward {
 			in.Attempts = append(in.Attempts, llm.Attempt{Number: a.Number, Steps: llmSteps(a), Score: a.Score, Success: a.Success})
@@ -186,11 +186,22 @@ func (d *distillation) judge(ctx context.Context, draft acquire.Draft, nearest f
 		return acquire.Verdict{}, "", err
 	}
 	if !ok {
-		return acquire.Judge(draft, d.group, nearest, ""), "", nil
+		return decided(acquire.Judge(draft, d.group, nearest, ""), draft.Kind, d.subPool()), "", nil
 	}
-	return acquire.Decide(acquire.Verdict{
+	return decided(acquire.Verdict{
 		Actionability: got.Actionability, Accuracy: got.Accuracy, Relevance: got.Relevance, Clarity: got.Clarity, Uniqueness: got.Uniqueness,
-	}, draft.Kind, ""), got.Generator, nil
+	}, draft.Kind, d.subPool()), got.Generator, nil
+}
+
+// subPool is the profile of the sub-pool that the group's lessons go to.
+func (d *distillation) subPool() store.TaskType { return d.ns.Settings.TaskTypes[d.traj.TaskType] }
+
+// decided completes a verdict as the profile of a sub-pool says.
+func decided(v acquire.Verdict, kind federation.Kind, of store.TaskType) acquire.Verdict {
+	if of.Admit > 0 {
+		return acquire.DecideAt(v, score(of.Admit))
+	}
+	return acquire.Decide(v, kind, of.Judge)
 }
 
 // tools are those of the group's attempts, each once, in order of appearance.

@@ -2,10 +2,12 @@ package node
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 
 	"cairn/federation"
+	"cairn/node/acquire"
 	"cairn/node/api"
 	"cairn/node/store"
 )
@@ -79,9 +81,32 @@ func checkSettings(s api.Settings) error {
 		if err := checkWeights("body.task_types."+clip(name)+".reward_weights", t.RewardWeights); err != nil {
 			return err
 		}
+		if err := checkSubPool("body.task_types."+clip(name), t); err != nil {
+			return err
+		}
 	}
 	return nil
 }
+
+// checkSubPool looks at what settings say of how lessons of a task type are made and admitted.
+func checkSubPool(at string, t api.TaskType) error {
+	switch {
+	case !slices.Contains([]string{"", acquire.ProfileDefault, acquire.ProfileStrict}, t.JudgeProfile):
+		return api.Invalid(at+".judge_profile", "must be default or strict", clip(t.JudgeProfile))
+	case t.JudgeThreshold != nil && (!inUnit(*t.JudgeThreshold) || micro(*t.JudgeThreshold) == 0):
+		return api.Invalid(at+".judge_threshold", "must be above 0, up to 1", *t.JudgeThreshold)
+	case len(t.Lenses) > len(lenses):
+		return api.Invalid(at+".lenses", "must have at most 4 entries", len(t.Lenses))
+	}
+	for i, l := range t.Lenses {
+		if !slices.Contains(lenses, l) {
+			return api.Invalid(fmt.Sprintf("%s.lenses[%d]", at, i), "must be success_pattern, contrast, failure or tool_use", clip(l))
+		}
+	}
+	return nil
+}
+
+var lenses = []string{acquire.LensSuccess, acquire.LensContrast, acquire.LensFailure, acquire.LensToolUse}
 
 func inUnit(x float64) bool { return x >= 0 && x <= 1 }
 
@@ -120,6 +145,7 @@ func mergeSettings(s store.Settings, req api.Settings) store.Settings {
 	for k, t := range req.TaskTypes {
 		types[k] = store.TaskType{
 			SuccessThreshold: microOr(t.SuccessThreshold, -1), ExpectedReward: microOr(t.ExpectedReward, -1), Weights: weightsOf(t.RewardWeights),
+			Judge: t.JudgeProfile, Admit: microOr(t.JudgeThreshold, 0), Lenses: t.Lenses,
 		}
 	}
 	if len(types) > 0 {
@@ -152,6 +178,12 @@ func renderSettings(s store.Settings) api.Settings {
 		}
 		out.TaskTypes[k] = api.TaskType{
 			SuccessThreshold: scoreOr(t.SuccessThreshold), ExpectedReward: scoreOr(t.ExpectedReward), RewardWeights: scoresOf(t.Weights),
+			JudgeProfile: t.Judge, Lenses: t.Lenses,
+		}
+		if t.Admit > 0 {
+			of := out.TaskTypes[k]
+			of.JudgeThreshold = scoreOr(t.Admit)
+			out.TaskTypes[k] = of
 		}
 	}
 	return out

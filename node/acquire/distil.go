@@ -1,6 +1,9 @@
 package acquire
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // source is a draft with the attempts it was made from.
 type source struct {
@@ -20,7 +23,8 @@ func Distil(g Group) ([]Draft, []Discard) {
 	var drafts []Draft
 	var discards []Discard
 	seen := make(map[string]bool)
-	for _, lens := range [][]source{s.success(), s.contrast(), s.failure(), s.toolUse()} {
+	for _, look := range s.lenses() {
+		lens := look()
 		for _, found := range lens[:min(len(lens), MaxPerLens)] {
 			if discard, ok := refuse(found); ok {
 				discards = append(discards, discard)
@@ -34,6 +38,19 @@ func Distil(g Group) ([]Draft, []Discard) {
 		discards = append(discards, Discard{ReasonNoLens, "no success and no error to learn from"})
 	}
 	return drafts, discards
+}
+
+// lenses are those that the group wants, in their order.
+func (s *scene) lenses() (wanted []func() []source) {
+	for _, lens := range []struct {
+		name string
+		look func() []source
+	}{{LensSuccess, s.success}, {LensContrast, s.contrast}, {LensFailure, s.failure}, {LensToolUse, s.toolUse}} {
+		if len(s.group.Lenses) == 0 || slices.Contains(s.group.Lenses, lens.name) {
+			wanted = append(wanted, lens.look)
+		}
+	}
+	return wanted
 }
 
 func refuse(s source) (Discard, bool) {

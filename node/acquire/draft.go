@@ -50,6 +50,9 @@ type Group struct {
 	Environment map[string]string
 	Attempts    []Attempt
 
+	// Lenses that are used, by their constants; empty means all.
+	Lenses []string
+
 	// Alike tells how alike what two texts mean is: a cosine on the common scale of the encoders, in [-1,1]. It has to be a
 	// function of its arguments alone, for the same group has to give the same drafts. It may be nil: segments of attempts
 	// are then not compared.

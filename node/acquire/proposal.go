@@ -33,8 +33,13 @@ func Recalled(d Draft, g Group) bool {
 
 // Decide completes a verdict of which the dimensions are known: score, admission and reason, by the same rule as Judge.
 func Decide(v Verdict, kind federation.Kind, profile string) Verdict {
+	return DecideAt(v, threshold(profile, kind))
+}
+
+// DecideAt is Decide with a threshold of its own in [0,1].
+func DecideAt(v Verdict, least float64) Verdict {
 	v.Score = (v.Actionability + v.Accuracy + v.Relevance + v.Clarity + v.Uniqueness) / 5
-	v.Reason = v.refusal(threshold(profile, kind))
+	v.Reason = v.refusal(least)
 	v.Admit = v.Reason == ""
 	return v
 }

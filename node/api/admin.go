@@ -143,4 +143,7 @@ type TaskType struct {
 	SuccessThreshold *float64           `json:"success_threshold,omitempty" minimum:"0" maximum:"1" doc:"1.0"`
 	RewardWeights    map[string]float64 `json:"reward_weights,omitempty" maxProperties:"16" doc:"How the parts of a composite reward weigh, each 0 to 1000; a part that is not named does not count"`
 	ExpectedReward   *float64           `json:"expected_reward,omitempty" minimum:"0" maximum:"1" doc:"A rule that replaces the gate's prediction"`
+	JudgeProfile     string             `json:"judge_profile,omitempty" enum:"default,strict" doc:"default admits a lesson from the score .3; strict from .6 (success), .4 (reflection) and .5 (others)"`
+	JudgeThreshold   *float64           `json:"judge_threshold,omitempty" minimum:"0.000001" maximum:"1" doc:"Score from which the judge admits a lesson, instead of the profile's"`
+	Lenses           []string           `json:"lenses,omitempty" maxItems:"4" enum:"success_pattern,contrast,failure,tool_use" doc:"Lenses that attempts of this type are distilled through; all where none is named"`
 }

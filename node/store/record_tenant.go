@@ -36,6 +36,11 @@ type TaskType struct {
 	ExpectedReward   federation.Micro `cbor:"2,keyasint"`
 	// Weights of the parts of a composite reward; empty: all weigh the same.
 	Weights map[string]federation.Micro `cbor:"3,keyasint,omitempty"`
+
+	// The profile of the sub-pool. It is read before a command is proposed, never while one is applied.
+	Judge  string           `cbor:"4,keyasint,omitempty"` // default, strict
+	Admit  federation.Micro `cbor:"5,keyasint,omitempty"` // score from which the judge admits; 0: as the profile says
+	Lenses []string         `cbor:"6,keyasint,omitempty"` // those that are used; empty: all
 }
 
 // Profile is the trust profile that the settings name.

@@ -319,3 +319,38 @@ func (p promptCase) tooLong(t *testing.T) {
 		t.Errorf("got %+v, %v after %d requests", got, err, len(h.script.requests()))
 	}
 }
+
+// TestEveryLensInBothLanguages: both prompts explain each of the lenses, and a lesson of each is read; one that was not wanted
+// is named as refused.
+func TestEveryLensInBothLanguages(t *testing.T) {
+	for language, task := range map[string]string{English: "Book a flight from AMS to LIS", Chinese: "预订从阿姆斯特丹到里斯本的航班"} {
+		var all []string
+		for _, lens := range Lenses {
+			all = append(all, lessonJSON(lens, "Call `login` before `book`.", `["login","book"]`, `[0,3]`, "0.8"))
+		}
+		h := newHarness(t, nil, says(lessons(all...)))
+		in := flights()
+		in.TaskType, in.Task = "", task
+		got, err := h.Distil(context.Background(), ann, in)
+		if err != nil || len(got.Rejected) != 0 || got.Generator != "llm/m-distil/distil."+language+"@"+PromptVersion {
+			t.Fatalf("%s: got %+v, %v", language, got, err)
+		}
+		var lenses []string
+		for _, l := range got.Lessons {
+			lenses = append(lenses, l.Lens)
+		}
+		if !slices.Equal(lenses, Lenses) {
+			t.Errorf("%s: lessons of %v, want %v", language, lenses, Lenses)
+		}
+		system := h.script.requests()[0].Messages[0].Content
+		for _, lens := range Lenses {
+			if !strings.Contains(system, "- "+lens) {
+				t.Errorf("the %s prompt does not explain %s", language, lens)
+			}
+		}
+		in.Lenses = []string{Lenses[0]}
+		if got, err = h.Distil(context.Background(), ann, in); err != nil || len(got.Lessons) != 1 || len(got.Rejected) != len(Lenses)-1 {
+			t.Errorf("%s: of one lens wanted got %+v, %v", language, got, err)
+		}
+	}
+}

@@ -243,6 +243,39 @@ func TestAnAlertNamesWhatToLookAt(t *testing.T) {
 	}
 }
 
+// TestAlertsStayInTheirNamespace: an admin of another namespace hears of its own alerts only.
+func TestAlertsStayInTheirNamespace(t *testing.T) {
+	s := newSite(t)
+	made, err := s.node.CreateNamespace(context.Background(), s.admin, api.CreateNamespace{ID: "other"}, api.Write{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreign := s.caller(*made.Value.AdminKey)
+	start := s.cursor()
+	ann := s.agent("ann-1", "ann")
+	for range emptyRecalls + 1 {
+		s.report(ann, s.recall(ann, task), false)
+	}
+	s.look()
+	ours, theirs := s.mark(s.admin, 1), s.mark(foreign, 1)
+	if got := alertsOf(followFeed(t, s.node, s.admin, start, ours)); len(got) != 1 {
+		t.Errorf("the admin was told %+v", got)
+	}
+	if got := alertsOf(followFeed(t, s.node, foreign, start, theirs)); len(got) != 0 {
+		t.Errorf("the admin of another namespace was told %+v", got)
+	}
+	for name, want := range map[string]int{store.DefaultNamespace: 1, "other": 0} {
+		v, ns, err := s.node.openFor(api.Caller{Namespace: name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if standing, err := v.Alerts(ns); err != nil || len(standing) != want {
+			t.Errorf("%s: %v stand, %v", name, standing, err)
+		}
+		v.Close()
+	}
+}
+
 // TestTheLeaderLooksByItself: nobody asks, and the alert comes.
 func TestTheLeaderLooksByItself(t *testing.T) {
 	s := &site{t: t, dir: t.TempDir(), config: func(c *Config) { c.AlertEvery = time.Millisecond }}

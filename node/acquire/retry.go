@@ -86,9 +86,9 @@ func (s *scene) path() string {
 	return s.say.space + fmt.Sprintf(s.say.path, strings.Join(parts, s.say.then))
 }
 
-// Covered reports that a lesson about the first wrong step says what the lesson of a retry says better: it was made from
-// the same attempts and none besides.
+// Covered reports that a lesson about a wrong step, of an attempt or of a pair of segments, says what the lesson of a retry
+// says better: it was made from the same attempts and none besides.
 func Covered(d, retry Draft) bool {
-	return d.Lens == LensFailure && d.Kind != federation.KindCaution &&
-		!slices.ContainsFunc(d.Attempts, func(n int) bool { return !slices.Contains(retry.Attempts, n) })
+	aboutAStep := d.Lens == LensFailure && d.Kind != federation.KindCaution || d.Lens == LensContrast && strings.HasPrefix(d.Feature, segmentFeature)
+	return aboutAStep && !slices.ContainsFunc(d.Attempts, func(n int) bool { return !slices.Contains(retry.Attempts, n) })
 }

@@ -9,6 +9,9 @@ import (
 	"cairn/federation"
 )
 
+// segmentFeature begins the feature of a lesson of a pair.
+const segmentFeature = "segment:"
+
 // maxTold is how many steps of a segment a lesson tells at most.
 const maxTold = 3
 
@@ -45,7 +48,7 @@ type pairLesson struct {
 func (l pairLesson) right() call { return l.told[len(l.told)-1] }
 
 // feature tells lessons of one group apart that a later distillation replaces.
-func (l pairLesson) feature() string { return "segment:" + l.wrong.tool + ">" + l.right().tool }
+func (l pairLesson) feature() string { return segmentFeature + l.wrong.tool + ">" + l.right().tool }
 
 func (s *scene) pairLesson(win, loss segment, won map[done]bool, said []source) (pairLesson, bool) {
 	wrong, ok := s.wrongStep(loss, won)

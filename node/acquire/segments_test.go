@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -173,5 +174,29 @@ force {"point":"previous"} => error: 500 damaged
 	told := s.told(segment, segment.calls[2])
 	if len(told) != 1 || told[0].index != 2 {
 		t.Errorf("told %v, want the last step", told)
+	}
+}
+
+// TestRetryCoversThePair: the lesson of a retry takes the place of what a pair of the same attempts says, of no other.
+func TestRetryCoversThePair(t *testing.T) {
+	g := parseGroup(t, meeting)
+	g.Alike = sharedWords
+	drafts, _ := Distil(g)
+	i := slices.IndexFunc(drafts, func(d Draft) bool { return d.Feature == "segment:post_letter>send_message" })
+	if i < 0 {
+		t.Fatalf("no lesson of the pair: %+v", drafts)
+	}
+	for _, tc := range []struct {
+		attempts []int
+		want     bool
+	}{{[]int{0, 2}, true}, {[]int{0, 1, 2}, true}, {[]int{0, 1}, false}} {
+		if got := Covered(drafts[i], Draft{Lens: LensReflection, Attempts: tc.attempts}); got != tc.want {
+			t.Errorf("retry of %v: covered %v, want %v", tc.attempts, got, tc.want)
+		}
+	}
+	for _, d := range drafts {
+		if d.Feature == "difference" && Covered(d, Draft{Lens: LensReflection, Attempts: []int{0, 1, 2}}) {
+			t.Error("the difference of whole attempts is covered")
+		}
 	}
 }

@@ -218,7 +218,7 @@ func (n *Node) strategyByModel(ctx context.Context, ns *store.Namespace, sources
 	} else {
 		text.Keywords = sources[0].exp.Keywords
 	}
-	verdict, err := n.judgeStrategy(ctx, payer, sources, text)
+	verdict, err := n.judgeStrategy(ctx, ns, payer, sources, text)
 	if err != nil || !verdict.Admit {
 		return text, "", err
 	}
@@ -226,12 +226,13 @@ func (n *Node) strategyByModel(ctx context.Context, ns *store.Namespace, sources
 }
 
 // judgeStrategy asks the judge about a strategy that a model wrote; without one the rules decide.
-func (n *Node) judgeStrategy(ctx context.Context, payer llm.Caller, sources []success, text compact.Text) (acquire.Verdict, error) {
+func (n *Node) judgeStrategy(ctx context.Context, ns *store.Namespace, payer llm.Caller, sources []success, text compact.Text) (acquire.Verdict, error) {
 	success, failure := 0, 0
 	for _, s := range sources {
 		success, failure = success+s.exp.Success, failure+s.exp.Failure
 	}
 	e := sources[0].exp
+	profile := ns.Settings.TaskTypes[e.TaskType]
 	got, ok, err := askForJob(&n.models, llm.RoleJudge, func() (llm.Verdict, error) {
 		return n.models.client.Judge(ctx, payer, llm.JudgeInput{
 			TaskType: e.TaskType, Task: e.Scenario, Scenario: text.Scenario, Content: text.Content, Tools: text.Tools,
@@ -242,9 +243,9 @@ func (n *Node) judgeStrategy(ctx context.Context, payer llm.Caller, sources []su
 		return acquire.Verdict{}, err
 	}
 	if ok {
-		return acquire.Decide(acquire.Verdict{
+		return decided(acquire.Verdict{
 			Actionability: got.Actionability, Accuracy: got.Accuracy, Relevance: got.Relevance, Clarity: got.Clarity, Uniqueness: got.Uniqueness,
-		}, federation.KindSuccess, ""), nil
+		}, federation.KindSuccess, profile), nil
 	}
 	draft := acquire.Draft{
 		Kind: federation.KindSuccess, Scenario: text.Scenario, Content: text.Content, Tools: text.Tools, Success: success, Failure: failure,
@@ -253,5 +254,5 @@ func (n *Node) judgeStrategy(ctx context.Context, payer llm.Caller, sources []su
 	for _, tool := range text.Tools {
 		group.Attempts[0].Steps = append(group.Attempts[0].Steps, acquire.Step{Tool: tool})
 	}
-	return acquire.Judge(draft, group, 0, ""), nil
+	return decided(acquire.Judge(draft, group, 0, ""), federation.KindSuccess, profile), nil
 }

@@ -118,6 +118,30 @@ func TestStrategyByModel(t *testing.T) {
 	}
 }
 
+// TestStrategyIsJudgedByItsSubPool: what its judge does not admit from a model the rules write.
+func TestStrategyIsJudgedByItsSubPool(t *testing.T) {
+	o := newOracle(t, map[string]string{"verdict": goodMarks, "guidance": "503"})
+	s := newModelSite(t, o, nil, llm.RoleRewrite, llm.RoleJudge)
+	ann := s.agent("ann-1", "ann")
+	for i := range 4 {
+		s.trip(ann, i)
+	}
+	s.awaitJob(func(j store.Job) bool { return j.Kind == store.JobCompact && j.Waits > 0 })
+	above := .71 // the mean of goodMarks is .7
+	_, err := s.node.UpdateSettings(context.Background(), s.admin, "default", api.Settings{TaskTypes: map[string]api.TaskType{"airline": {JudgeThreshold: &above}}}, api.Write{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range s.own(ann) {
+		if e.Kind == "success" {
+			o.set("guidance", fmt.Sprintf(`{"steps":[{"text":"Log in.","sources":[%q]},{"text":"Book in economy.","sources":[%q]}],"conflicts":[]}`, e.ID, e.ID))
+		}
+	}
+	if e := s.strategy(ann); e.Lineage.Generator != compact.Generator {
+		t.Errorf("made by %s: %q", e.Lineage.Generator, e.Content)
+	}
+}
+
 // TestStrategyWhoseSourcesContradict: where the model finds a contradiction the rules write what is common.
 func TestStrategyWhoseSourcesContradict(t *testing.T) {
 	o := newOracle(t, map[string]string{})

@@ -53,6 +53,9 @@ type Manifest struct {
 	StateFormat int `json:"state_format,omitempty"`
 	// CreatedMs is when the copy was made, Unix milliseconds.
 	CreatedMs int64 `json:"created_ms"`
+	// Restored are the tickets of backups that the state was replaced by: who
+	// gets this copy need not wait for their entries. Not in backups.
+	Restored []string `json:"restored,omitempty"`
 	// Files are the state's files, sorted by name.
 	Files []ManifestFile `json:"files"`
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+
+	"github.com/oklog/ulid/v2"
 )
 
 // Backup writes a copy of this node's state to w, in the format of Manifest,
@@ -15,7 +17,7 @@ func (g *Group) Backup(ctx context.Context, w io.Writer, site string, epoch uint
 		return Manifest{}, err
 	}
 	defer g.leave()
-	c, err := g.takeCheckpoint()
+	c, err := g.takeCheckpoint(ulid.Make().String())
 	if err != nil {
 		return Manifest{}, fmt.Errorf("backup: %w", err)
 	}

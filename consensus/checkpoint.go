@@ -4,29 +4,25 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"github.com/oklog/ulid/v2"
 )
 
 // checkpoint is a temporary copy of the state.
 type checkpoint struct {
-	ticket   string
 	dir      string
 	manifest Manifest
 	remove   func() error
 }
 
-// takeCheckpoint copies the state into a new folder and lists its files, without
-// their sums. The
-// caller removes it. Apply waits while the state machine makes the copy, which
-// for Pebble means links and a copy of the newest write-ahead log.
-func (g *Group) takeCheckpoint() (*checkpoint, error) {
+// takeCheckpoint copies the state into a new folder named ticket and lists its
+// files, without their sums. The caller removes it. Apply waits while the state
+// machine makes the copy, which for Pebble means links and a copy of the newest
+// write-ahead log.
+func (g *Group) takeCheckpoint(ticket string) (*checkpoint, error) {
 	parent := g.cfg.fs.PathJoin(g.cfg.Dir, "outgoing")
 	if err := makeDir(g.cfg.fs, parent); err != nil {
 		return nil, err
 	}
-	c := &checkpoint{ticket: ulid.Make().String()}
-	c.dir = g.cfg.fs.PathJoin(parent, c.ticket)
+	c := &checkpoint{dir: g.cfg.fs.PathJoin(parent, ticket)}
 	c.remove = func() error { return g.cfg.fs.RemoveAll(c.dir) }
 	var err error
 	if f, ok := g.run.sm.(Flusher); ok {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -50,15 +52,28 @@ func startCluster(t testing.TB, n int, net *faultNet, change func(i int, c *Conf
 	return c
 }
 
-// freeAddr finds a port that nobody listens on now.
+var lastPort atomic.Uint32
+
+func init() { lastPort.Store(rand.Uint32N(firstPort)) }
+
+// firstPort is below the ports that systems give to outgoing connections: one of those could take an address between
+// freeAddr and the node's start.
+const firstPort = 20_000
+
+// freeAddr finds a port that nobody listens on now, another one at each call.
 func freeAddr(t testing.TB) string {
 	t.Helper()
-	m, err := listenPeers("", "127.0.0.1:0", "", nil, testLogger())
-	if err != nil {
-		t.Fatal(err)
+	var last error
+	for range 100 {
+		m, err := listenPeers("", fmt.Sprintf("127.0.0.1:%d", firstPort+lastPort.Add(1)%12_000), "", nil, testLogger())
+		if err == nil {
+			defer m.close()
+			return m.advertise
+		}
+		last = err
 	}
-	defer m.close()
-	return m.advertise
+	t.Fatal(last)
+	return ""
 }
 
 func (c *cluster) config(i int) func(*Config) {

@@ -53,9 +53,10 @@ type Group struct {
 	removedCh chan struct{}
 
 	restoreMu    sync.Mutex
-	restoreIndex uint64 // last snapshot installed
-	restoreCount int    // how often in a row
-	expected     []string
+	restoreIndex uint64   // last snapshot installed
+	restoreCount int      // how often in a row
+	expected     []string // tickets of copies whose entries may come
+	restored     []string // tickets of the last restores in the state
 
 	stop  chan struct{} // closed when Close begins
 	loops sync.WaitGroup

@@ -1,6 +1,7 @@
 package consensus
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/hashicorp/raft"
@@ -16,7 +17,11 @@ func (g *Group) install(record *snapshotRecord) error {
 	if record.Pending == "" {
 		return nil
 	}
-	if err := g.run.install(record.Pending, g.incoming); err != nil {
+	m, err := g.incoming.manifest(record.Pending)
+	if err == nil {
+		err = g.run.install(record.Pending, g.incoming)
+	}
+	if err != nil {
 		return fmt.Errorf("install snapshot %s: %w", record.id(), err)
 	}
 	g.metrics.restores.Inc()
@@ -25,7 +30,12 @@ func (g *Group) install(record *snapshotRecord) error {
 	if err := g.snaps.put(&used); err != nil {
 		return err
 	}
-	return g.incoming.clean(g.keptTickets)
+	for _, ticket := range m.Restored {
+		if ticketPattern.MatchString(ticket) {
+			err = errors.Join(err, g.usedRestore(ticket))
+		}
+	}
+	return errors.Join(err, g.incoming.clean(g.keptTickets))
 }
 
 // covered reports whether the state has the snapshot's index and the log the

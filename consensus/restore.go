@@ -79,30 +79,49 @@ func (g *Group) Restore(ctx context.Context, r io.Reader, command []byte) (Resul
 // prepareRestore brings the copy to every member and the log to its index.
 func (g *Group) prepareRestore(ctx context.Context, ticket string, r io.Reader) (Manifest, error) {
 	m, err := g.incoming.receiveFile(ticket, g.keptTickets, r)
+	sent := map[raft.ServerID]bool{raft.ServerID(g.id): true}
 	if err == nil {
-		err = g.distribute(ctx, ticket, m)
+		err = g.distribute(ctx, ticket, m, sent)
 	}
 	if err == nil {
 		err = g.fillLog(ctx, m.Index)
 	}
+	if err == nil {
+		err = g.distribute(ctx, ticket, m, sent) // to who joined meanwhile
+	}
 	return m, err
 }
 
-// distribute brings the copy to every other member.
-func (g *Group) distribute(ctx context.Context, ticket string, m Manifest) error {
-	for _, s := range g.inst.Load().members() {
-		if string(s.ID) == g.id {
-			continue
+// distribute brings the copy to every member that sent does not have. A member
+// without it could not apply the entry, and this node may be behind: it first
+// learns of everyone who is a member now.
+func (g *Group) distribute(ctx context.Context, ticket string, m Manifest, sent map[raft.ServerID]bool) error {
+	for {
+		if err := g.Barrier(ctx); err != nil {
+			return fmt.Errorf("learn who is a member: %w", err)
 		}
-		addr := g.addrs.resolve(s.ID, s.Address)
-		_, _, err := g.offerState(ctx, addr, purposeRestore, m.Index, ticket, func(w io.Writer) error {
-			return writeArchive(w, g.cfg.fs, g.incoming.path(ticket), m)
-		})
-		if err != nil {
-			return fmt.Errorf("node %s did not get the backup: %w", s.ID, err)
+		members := g.inst.Load().members()
+		if !slices.ContainsFunc(members, func(s raft.Server) bool { return string(s.ID) == g.id }) {
+			return errors.New("this node does not know the members; try again")
+		}
+		before := len(sent)
+		for _, s := range members {
+			if sent[s.ID] {
+				continue
+			}
+			addr := g.addrs.resolve(s.ID, s.Address)
+			_, _, err := g.offerState(ctx, addr, purposeRestore, m.Index, ticket, func(w io.Writer) error {
+				return writeArchive(w, g.cfg.fs, g.incoming.path(ticket), m)
+			})
+			if err != nil {
+				return fmt.Errorf("node %s did not get the backup: %w", s.ID, err)
+			}
+			sent[s.ID] = true
+		}
+		if len(sent) == before {
+			return nil
 		}
 	}
-	return nil
 }
 
 // maxRestores is how many copies may wait for their entries at once. One that
@@ -124,12 +143,17 @@ func (g *Group) expectRestore(ticket string) error {
 // unless the restore was given up.
 const restoreWait = time.Hour
 
-// dropOldRestores removes copies whose entry never came.
+// dropOldRestores removes copies whose entry never came, and those that no
+// snapshot followed: a leader that fell after it sent one says nothing more.
 func (g *Group) dropOldRestores(now time.Time) {
-	g.dropRestore(func(ticket string) bool {
+	old := func(ticket string) bool {
 		id, err := ulid.ParseStrict(ticket)
 		return err != nil || now.Sub(ulid.Time(id.Time())) > restoreWait
-	})
+	}
+	g.dropRestore(old)
+	if slices.ContainsFunc(g.incoming.complete(), old) {
+		g.cleanIncoming()
+	}
 }
 
 // dropRestore forgets the tickets that match and removes their copies.
@@ -139,11 +163,25 @@ func (g *Group) dropRestore(match func(ticket string) bool) {
 	g.expected = slices.DeleteFunc(g.expected, match)
 	changed := len(g.expected) != before
 	g.restoreMu.Unlock()
-	if !changed {
+	if changed {
+		g.cleanIncoming()
+	}
+}
+
+func (g *Group) cleanIncoming() {
+	if err := g.incoming.clean(g.keptTickets); err != nil {
+		g.log.Warn("remove copies of the state that nobody needs", "error", err)
+	}
+}
+
+// unusedCopy removes a copy that came although this node had got the entries
+// meanwhile.
+func (g *Group) unusedCopy(ticket string) {
+	if !ticketPattern.MatchString(ticket) || ticket == noTicket || slices.Contains(g.keptTickets(), ticket) {
 		return
 	}
-	if err := g.incoming.clean(g.keptTickets); err != nil {
-		g.log.Warn("remove a backup that was not restored", "error", err)
+	if err := g.incoming.remove(ticket); err != nil {
+		g.log.Warn("remove a copy of the state that nobody needs", "error", err)
 	}
 }
 
@@ -213,12 +251,24 @@ func (g *Group) finishRestore(mark restoreMark) ([]byte, error) {
 	return results[0], g.usedRestore(mark.Order.Ticket)
 }
 
-// usedRestore forgets a ticket whose entry has come and removes its copy.
+// usedRestore forgets a ticket whose entry has come, here or in a state that
+// was sent, and removes its copy.
 func (g *Group) usedRestore(ticket string) error {
 	g.restoreMu.Lock()
 	g.expected = slices.DeleteFunc(g.expected, func(t string) bool { return t == ticket })
+	if !slices.Contains(g.restored, ticket) {
+		g.restored = append(g.restored, ticket)
+		g.restored = g.restored[max(0, len(g.restored)-maxRestores):]
+	}
 	g.restoreMu.Unlock()
 	return g.incoming.remove(ticket)
+}
+
+// restoredTickets are the last restores that are part of the state.
+func (g *Group) restoredTickets() []string {
+	g.restoreMu.Lock()
+	defer g.restoreMu.Unlock()
+	return slices.Clone(g.restored)
 }
 
 // resumeRestore finishes a restore that a crash interrupted.

@@ -207,6 +207,46 @@ func TestGivenUpRestoreLeavesNothing(t *testing.T) {
 	}
 }
 
+// TestCopiesWithoutASnapshotGo: one that nothing refers to goes when it is said to be unused, and else after an hour.
+func TestCopiesWithoutASnapshotGo(t *testing.T) {
+	n := startNode(t, vfs.NewMem(), nil)
+	n.do(kvCommand{Op: "inc", Key: "n"})
+	receive := func() string {
+		t.Helper()
+		ticket := ulid.Make().String()
+		if _, err := n.incoming.receive(ticket, n.keptTickets, bytes.NewReader(backupOf(t, n))); err != nil {
+			t.Fatal(err)
+		}
+		return ticket
+	}
+	first := receive()
+	n.unusedCopy(noTicket)
+	n.unusedCopy("../" + first)
+	if got := n.incoming.complete(); len(got) != 1 {
+		t.Fatalf("copies: got %v", got)
+	}
+	n.unusedCopy(first)
+	if got := n.incoming.complete(); len(got) != 0 {
+		t.Errorf("an unused copy stays: %v", got)
+	}
+	second := receive()
+	n.expectRestore(second)
+	n.unusedCopy(second)
+	if got := n.incoming.complete(); len(got) != 1 {
+		t.Errorf("a copy that a restore waits for was removed: %v", got)
+	}
+	n.dropRestore(func(ticket string) bool { return ticket == second })
+	receive()
+	n.dropOldRestores(time.Now().Add(restoreWait - time.Minute))
+	if got := n.incoming.complete(); len(got) != 1 {
+		t.Errorf("copies within the hour: %v", got)
+	}
+	n.dropOldRestores(time.Now().Add(restoreWait + time.Minute))
+	if got := n.incoming.complete(); len(got) != 0 {
+		t.Errorf("copies after an hour: %v", got)
+	}
+}
+
 // TestRaftIsRenewed starts raft anew as the last means against a restore loop.
 func TestRaftIsRenewed(t *testing.T) {
 	n := startNode(t, vfs.NewMem(), nil)

@@ -8,6 +8,8 @@ import (
 	"io"
 	"net"
 	"time"
+
+	"github.com/oklog/ulid/v2"
 )
 
 // A connection that carries a copy of the state goes like this. The sender
@@ -89,16 +91,21 @@ func (g *Group) offerState(ctx context.Context, addr string, purpose byte, index
 }
 
 // sendState brings the present state to a follower that needs index, and
-// returns the ticket under which the follower has it.
-func (g *Group) sendState(ctx context.Context, addr string, index uint64) (ticket string, err error) {
-	var c *checkpoint
-	c, err = g.takeCheckpoint()
-	if err != nil {
-		return "", err
-	}
-	defer func() { err = errors.Join(err, c.remove()) }()
-	have, sent, err := g.offerState(ctx, addr, purposeFollow, index, c.ticket, func(w io.Writer) error {
-		return writeArchive(w, g.cfg.fs, c.dir, c.manifest)
+// returns the ticket under which the follower has it. The state is copied only
+// when the follower wants it.
+func (g *Group) sendState(ctx context.Context, addr string, index uint64) (string, error) {
+	ticket := ulid.Make().String()
+	var m Manifest
+	have, sent, err := g.offerState(ctx, addr, purposeFollow, index, ticket, func(w io.Writer) (err error) {
+		restored := g.restoredTickets() // before the copy, which then has them
+		c, err := g.takeCheckpoint(ticket)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, c.remove()) }()
+		c.manifest.Restored = restored
+		m = c.manifest
+		return writeArchive(w, g.cfg.fs, c.dir, m)
 	})
 	if err != nil {
 		return "", fmt.Errorf("send state to %s: %w", addr, err)
@@ -111,8 +118,8 @@ func (g *Group) sendState(ctx context.Context, addr string, index uint64) (ticke
 	if !sent {
 		return noTicket, nil
 	}
-	g.log.Info("state sent", "address", addr, "index", c.manifest.Index, "bytes", c.manifest.Bytes())
-	return c.ticket, nil
+	g.log.Info("state sent", "address", addr, "index", m.Index, "bytes", m.Bytes())
+	return ticket, nil
 }
 
 // snapshotSoon takes a snapshot without waiting for it. It is called while raft

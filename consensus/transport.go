@@ -33,6 +33,8 @@ type transport struct {
 	stop      context.CancelFunc
 	// covered reports whether this node has all that a snapshot brings.
 	covered func(*raft.InstallSnapshotRequest) bool
+	// unused removes the copy of the state that a snapshot named and nobody needs.
+	unused func(ticket string)
 	// flush waits for this node's own syncs; committed bounds the commit index
 	// that it tells (logahead.go).
 	flush     func()
@@ -75,7 +77,7 @@ func (g *Group) newTransport() *transport {
 	layer := newStreamLayer(g.mux)
 	t := &transport{
 		layer: layer, fault: g.cfg.faults, sendState: g.sendState, addresses: g.addrs,
-		covered: g.covered, flush: g.store.flush, committed: g.store.committed,
+		covered: g.covered, unused: g.unusedCopy, flush: g.store.flush, committed: g.store.committed,
 		requests: make(chan raft.RPC),
 	}
 	if g.cfg.broken == mutationNoFlush {
@@ -130,7 +132,11 @@ func (t *transport) receive(rpc raft.RPC) {
 // keep in memory that it has entries, then refuse every append, or panic at one
 // that names such an entry.
 func (t *transport) answerCovered(rpc raft.RPC, req *raft.InstallSnapshotRequest) {
-	_, err := io.Copy(io.Discard, rpc.Reader)
+	ticket, err := io.ReadAll(io.LimitReader(rpc.Reader, ticketBytes))
+	if err == nil {
+		t.unused(string(ticket))
+		_, err = io.Copy(io.Discard, rpc.Reader)
+	}
 	rpc.Respond(&raft.InstallSnapshotResponse{RPCHeader: req.RPCHeader, Term: req.Term, Success: err == nil}, err)
 }
 

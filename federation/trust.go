@@ -70,6 +70,7 @@ type Score struct {
 func Trust(jurors []Juror, jury int, p Profile) Score {
 	score := Score{Jury: jury, Quorum: quorum(jury, p.QuorumShare), Rule: RuleVersion}
 	weight := capOf(jury, p)
+	score.Terms = slices.Grow(score.Terms, len(jurors))
 	for _, juror := range jurors {
 		term := termOf(juror, weight, p)
 		score.Citations += term.Citations

@@ -373,16 +373,17 @@ func judged(s federation.Status) bool {
 
 // jurors lists the accumulators and raters of the seats that were not struck, in order of the seats.
 func (t *txn) jurors(e *Experience, jury *Jury) (list []federation.Juror, names []string) {
+	list, names = make([]federation.Juror, len(jury.Seats)), make([]string, 0, len(jury.Seats))
 	for _, seat := range jury.Seats {
 		if seat.Struck {
 			continue
 		}
-		var j federation.Juror
-		t.get(t.accKey(e, seat.Juror), &j.Acc)
-		t.get(t.raterKey(seat.Juror), &j.Rater)
-		list, names = append(list, j), append(names, seat.Juror)
+		j := &list[len(names)]
+		t.get(t.borrow(kindAcc).id(e.ID).u32(uint32(e.Version)).str(seat.Juror), &j.Acc)
+		t.get(t.borrow(kindRater).str(seat.Juror), &j.Rater)
+		names = append(names, seat.Juror)
 	}
-	return list, names
+	return list[:len(names)], names
 }
 
 // reconsider computes an item's trust again, demotes it, or asks for its promotion.

@@ -96,7 +96,7 @@ func (h *hotValues) keep(k string, v *hotValue) {
 	size := len(k) + len(v.data) + overhead
 	h.bytes += size
 	if h.bytes > h.max {
-		h.old, h.young, h.bytes = h.young, map[string]*hotValue{}, size
+		h.old, h.young, h.bytes = h.young, make(map[string]*hotValue, len(h.young)), size
 	}
 	h.young[k] = v
 	delete(h.old, k)

@@ -11,12 +11,18 @@ import (
 // in demand) reaches the database once. A scan needs the order of the database: it puts what is held into the batch first.
 type stage struct {
 	batch *pebble.Batch
-	held  []write
+	held  []staged
 	byKey map[string]int
 
 	// The workspace of the command before, emptied: the next one fills it.
 	writes  []write
 	written map[string]int
+}
+
+// staged is a write of an accepted command.
+type staged struct {
+	key, value []byte
+	deleted    bool
 }
 
 func newStage(db *pebble.DB) *stage {
@@ -40,11 +46,11 @@ func (s *stage) keep(writes []write, written map[string]int) {
 // put takes over an accepted write.
 func (s *stage) put(w write) {
 	if i, ok := s.byKey[w.name]; ok {
-		s.held[i] = w
+		s.held[i] = staged{w.key, w.value, w.deleted}
 		return
 	}
 	s.byKey[w.name] = len(s.held)
-	s.held = append(s.held, w)
+	s.held = append(s.held, staged{w.key, w.value, w.deleted})
 }
 
 // get returns a copy of what stands, nil for nothing.

@@ -30,6 +30,7 @@ type txn struct {
 	changed map[Change]bool   // records that this entry asked indexes to look at
 	series  map[uint32]*Hour  // hours that this entry moved, by namespace
 	minted  uint64
+	lent    [128]byte
 	err     error // first read error: the state cannot be trusted, apply halts
 }
 
@@ -83,6 +84,11 @@ func (t *txn) stored(k []byte) *hotValue {
 		return &absent
 	}
 	return t.hot.put(string(k), out)
+}
+
+// borrow begins a key of the namespace that is only read with, before the next one is borrowed.
+func (t *txn) borrow(kind keyKind) keyBuf {
+	return append(keyBuf(t.lent[:0]), byte(kind)).u32(t.ns.Number)
 }
 
 func (t *txn) get(k []byte, v any) bool {

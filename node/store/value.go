@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"sync"
@@ -12,13 +13,13 @@ import (
 const FormatVersion = 1
 
 type codec struct {
-	enc cbor.EncMode
+	enc cbor.UserBufferEncMode
 	dec cbor.DecMode
 	log cbor.DecMode // of commands
 }
 
 var codecs = sync.OnceValue(func() codec {
-	enc, err := cbor.CoreDetEncOptions().EncMode()
+	enc, err := cbor.CoreDetEncOptions().UserBufferEncMode()
 	if err != nil {
 		panic(err) // constant options
 	}
@@ -51,12 +52,24 @@ func decodeCommand(data []byte, v any) error {
 	return codecs().log.Unmarshal(data, v)
 }
 
+// maxPooled bounds a buffer that is kept for the next value.
+const maxPooled = 64 << 10
+
+var encoding = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// encodeValue writes the format and the value into a buffer that is used again, so that what it returns is allocated once.
 func encodeValue(v any) ([]byte, error) {
-	data, err := marshal(v)
-	if err != nil {
+	b := encoding.Get().(*bytes.Buffer)
+	b.Reset()
+	b.WriteByte(FormatVersion)
+	if err := codecs().enc.MarshalToBuffer(v, b); err != nil {
 		return nil, fmt.Errorf("encode %T: %w", v, err)
 	}
-	return append([]byte{FormatVersion}, data...), nil
+	out := bytes.Clone(b.Bytes())
+	if b.Cap() <= maxPooled {
+		encoding.Put(b)
+	}
+	return out, nil
 }
 
 func decodeValue(data []byte, v any) error {
